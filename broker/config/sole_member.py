@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from .cluster_options import ROLES, SERVERS, VOTERS, is_member
+
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
-
-ROLES = "process.roles"
-VOTERS = "controller.quorum.voters"
-SERVERS = "controller.quorum.bootstrap.servers"
 
 _VOTER = re.compile(r"(\d+)@\S+:\d+")
 _BOTH = {"broker", "controller"}
@@ -31,6 +29,8 @@ class Refusal(NamedTuple):
 
 def why_not_alone(config: BrokerConfig) -> Refusal | None:
     """What asks for other members; None where nothing does."""
+    if is_member(config):
+        return None
     for name, ask in ((ROLES, _of_roles), (VOTERS, _of_voters), (SERVERS, _of_servers)):
         entries = [x.strip() for x in config.foreign.get(name, "").split(",")]
         reason = ask([each for each in entries if each], config)

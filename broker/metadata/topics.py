@@ -34,6 +34,9 @@ _T = TypeVar("_T")
 class Topics(TopicIndex):
     """All topics, and the changes that can be made to them."""
 
+    # Whether epochs of leaders begin here; in a cluster its controllers give them.
+    gives_leader_epochs = True
+
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog.store)
         self._catalog = catalog

@@ -21,6 +21,7 @@ from odradek.broker.runtime.memory.limits import LimitedLog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
@@ -69,6 +70,7 @@ class Parts:
     bugs: Bugs = field(default_factory=Bugs)
     authorizer: Authorizer | None = None
     tokens: DelegationTokens | None = None
+    cluster: ClusterView | None = None
     quotas: ClientQuotas = field(init=False)
     features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)

@@ -23,7 +23,6 @@ from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
-from odradek.broker.metadata.topics import Topics
 from odradek.broker.node.parts import Parts
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
@@ -38,6 +37,7 @@ from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
+from .joining import joining_of, topics_of
 from .late_modules import load_for_logs, load_late
 from .listening import make_http_server, make_listeners, make_network, sources_of
 from .reconfiguration import follow_quotas
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from odradek.broker.operate.http_server import Door, HttpServer
     from odradek.broker.operate.metrics.broker_families import MetricSources
     from odradek.broker.upkeep.compaction.cleaning import Cleaning
+
+    from .joining import Joining
 
 
 class Server:
@@ -78,6 +80,7 @@ class Server:
         self._clock = clock or SystemClock()
         self._files = files
         self._lock: DirectoryLock | None = None
+        self._joining: Joining | None = None
         self._catalog: Catalog | None = None
         self._opening: asyncio.Task[None] | None = None
         self._cleaning: Cleaning | None = None
@@ -99,12 +102,17 @@ class Server:
 
                 end_with_process(self.config.exit_with_process)
             self._open_storage()
-            if not self.services.log_manager.was_clean:
+            self._joining = joining_of(self.config, self.services)
+            if self._joining is not None:
+                await self._joining.join()
+            elif not self.services.log_manager.was_clean:
                 # All at once, before anybody is told an epoch: a commit for every
                 # log that is opened would take minutes.
                 await self.services.metadata.bump_leader_epochs()
             await self._listen()
             await load_late()
+            if self._joining is not None:
+                await self._joining.serve()
         except BaseException:
             await self._let_go()
             raise
@@ -137,6 +145,8 @@ class Server:
     async def stop(self) -> None:
         """Answer what was asked, make everything durable, and let go of it."""
         services = self.services
+        if self._joining is not None:
+            await self._joining.leave()
         draining = [
             asyncio.ensure_future(listener.stop(self.config.shutdown_drain_timeout_ms))
             for listener in self.listeners
@@ -187,7 +197,7 @@ class Server:
             config.cluster_id,
             is_durable=config.durability != NONE,
         )
-        topics = Topics(self._catalog)
+        topics = topics_of(config, self._catalog)
         resources = ResourceOptions(self._catalog)
         live = LiveConfig(config)
         live.restore(*resources.of_brokers(config.node_id))
@@ -330,7 +340,8 @@ class Server:
             _ = services.share_states_in_use  # once it is made, it loads what there is
             await services.replica_manager.open_all()
             await services.transactions.runtime.loaded()
-            services.transactions.orphans.end_all()
+            if self._joining is None:  # else another broker may go on with them
+                services.transactions.orphans.end_all()
             await services.moving.resume()
             await services.metadata.begun.wait()
             await load_for_logs()
@@ -344,6 +355,8 @@ class Server:
         for listener in self.listeners:
             await listener.stop(0)
         self.listeners.clear()
+        if self._joining is not None:
+            await self._joining.close()
         if self._metric_sources is not None:
             self._metric_sources.pauses.stop()
         if self._http is not None:

@@ -18,6 +18,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
 
 from .appends import OF_A_CLIENT, Appends, AppendTerms
+from .decisions import Decisions
 from .fetch_executor import FetchExecutor
 from .logs.checkpointer import Checkpointer
 from .logs.free_space import FreeSpace
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
     from .appends import AppendResults
     from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
+    from .partition.replica_state import LeaderAndIsr
     from .partition.replication import Cluster
     from .waiting.delayed_delete_records import DeleteRecordsResult
 
@@ -80,6 +82,7 @@ class ReplicaManager:
     ) -> None:
         self.bounds_by_durability = config.durability == COMMIT
         self.cluster: Cluster | None = None  # there is no other broker
+        self.decisions: Decisions | None = None  # nobody else decides who leads
         self.produces, self.fetches, self.deletions, self.share_fetches = (
             purgatories_of(config, clock)
         )
@@ -131,6 +134,16 @@ class ReplicaManager:
             UnknownTopicOrPartition: the catalogue has no such one.
         """
         return self._partitions[topic_partition]
+
+    def obey(self, decided: Callable[[TopicPartition], LeaderAndIsr | None]) -> None:
+        """Lead from now on what ``decided`` says, and nothing else."""
+        node_id = self._config.node_id
+        self.decisions = Decisions(node_id, self._partitions, decided)
+
+    def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
+        """Another broker leads a partition, or this one does."""
+        assert self.decisions is not None
+        self.decisions.decide(topic_partition, decided)
 
     def traffic(self, topic_partition: TopicPartition) -> Traffic:
         """What went through a partition since the start."""
@@ -220,6 +233,8 @@ class ReplicaManager:
                 f"{topic_partition} was written, and its directory is gone"
             )
         self._partitions[topic_partition] = made
+        if self.decisions is not None:
+            self.decisions.begin(made)
         return made
 
     def _use_opened_log(

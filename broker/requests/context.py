@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.client_quotas import ANONYMOUS
+from odradek.broker.metadata.known_broker import KnownBroker
 from odradek.protocol.api_keys import ApiKey
 
 from .needs import DENIED
@@ -191,6 +192,14 @@ class RequestContext:
         """Where the client is told to connect: as configured, else where it did."""
         configured = self.services.config.advertised_address(self.listener_name)
         return configured or (self.local_host, self.local_port)
+
+    def known_brokers(self) -> list[KnownBroker]:
+        """The brokers that the client may ask, where it can reach them."""
+        services = self.services
+        if services.cluster is not None:
+            return services.cluster.brokers(self.listener_name)
+        address = self.advertised_address
+        return [KnownBroker(services.node_id, *address, services.config.broker_rack)]
 
     @property
     def client(self) -> str:

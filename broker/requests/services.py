@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
@@ -85,6 +86,7 @@ class Services(Protocol):
     client_log: LimitedLog  # who asks for what is not there
     authorizer: Authorizer | None  # without one everybody may do everything
     tokens: DelegationTokens | None  # None: they are switched off
+    cluster: ClusterView | None  # None: this broker is all of its cluster
 
     @property
     def certificates(self) -> Certificates | None:

@@ -44,7 +44,6 @@ def handle_describe_cluster(
         raise UnsupportedEndpointType(
             f"There is no endpoint type {request.endpoint_type}; 1 are the brokers"
         )
-    host, port = ctx.advertised_address
     asked = request.include_cluster_authorized_operations
     services = ctx.services
     return DescribeClusterResponse(
@@ -52,11 +51,9 @@ def handle_describe_cluster(
         controller_id=services.node_id,
         brokers=[
             DescribeClusterBroker(
-                broker_id=services.node_id,
-                host=host,
-                port=port,
-                rack=services.config.broker_rack,
+                broker_id=each.broker_id, host=each.host, port=each.port, rack=each.rack
             )
+            for each in ctx.known_brokers()
         ],
         cluster_authorized_operations=cluster_operations(ctx)
         if asked

@@ -22,7 +22,7 @@ from odradek.protocol.messages.metadata import (
     DescribeTopicPartitionsResponseTopic,
 )
 
-from .metadata import mark_offline
+from .metadata import mark_offline, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +68,8 @@ def handle_describe_topic_partitions(
             continue
         end = begin + remaining
         found = _describe(ctx, topic, topic.partitions[begin:end])
+        if ctx.services.cluster is not None:
+            place(ctx.services.cluster, topic, found.partitions)
         if topics.offline:
             mark_offline(ctx, name, found.partitions)
         described.append(found)

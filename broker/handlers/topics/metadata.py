@@ -33,6 +33,7 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.messages.metadata import (
     OPERATIONS_NOT_ASKED,
+    DescribeTopicPartitionsResponsePartition,
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
@@ -45,12 +46,10 @@ from odradek.protocol.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.metadata.topics import NewTopic, Topic
     from odradek.broker.requests.context import RequestContext
-    from odradek.protocol.messages.metadata import (
-        DescribeTopicPartitionsResponsePartition,
-        MetadataRequestTopic,
-    )
+    from odradek.protocol.messages.metadata import MetadataRequestTopic
 
 _logger = logging.getLogger(__name__)
 
@@ -268,9 +267,35 @@ def _describe(
         ],
         topic_authorized_operations=_topic_operations(ctx, request, topic.name),
     )
+    if ctx.services.cluster is not None:
+        place(ctx.services.cluster, topic, described.partitions)
     if ctx.services.metadata.offline:
         mark_offline(ctx, topic.name, described.partitions)
     return described
+
+
+def place(
+    cluster: ClusterView,
+    topic: Topic,
+    described: Iterable[
+        MetadataResponsePartition | DescribeTopicPartitionsResponsePartition
+    ],
+) -> None:
+    """Say of partitions who has them, in a cluster of several brokers."""
+    for partition in described:
+        found = cluster.placed(topic.topic_id, partition.partition_index)
+        if found is None:
+            partition.leader_id = NO_LEADER
+            partition.error_code = ErrorCode.LEADER_NOT_AVAILABLE
+            continue
+        partition.leader_id, partition.leader_epoch = found.leader, found.leader_epoch
+        partition.replica_nodes, partition.isr_nodes = found.replicas, found.isr
+        partition.offline_replicas = found.offline
+        if isinstance(partition, DescribeTopicPartitionsResponsePartition):
+            partition.eligible_leader_replicas = found.elr
+            partition.last_known_elr = found.last_known_elr
+        if found.leader == NO_LEADER:
+            partition.error_code = ErrorCode.LEADER_NOT_AVAILABLE
 
 
 def mark_offline(
@@ -299,18 +324,15 @@ def _answer(
     ctx: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
     services = ctx.services
-    host, port = ctx.advertised_address
     operations = OPERATIONS_NOT_ASKED
     if request.include_cluster_authorized_operations:
         operations = cluster_operations(ctx)
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(
-                node_id=services.node_id,
-                host=host,
-                port=port,
-                rack=services.config.broker_rack,
+                node_id=each.broker_id, host=each.host, port=each.port, rack=each.rack
             )
+            for each in ctx.known_brokers()
         ],
         cluster_id=services.cluster_id,
         controller_id=services.node_id,

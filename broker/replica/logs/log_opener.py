@@ -160,6 +160,8 @@ class LogOpener:
             leadership.refusal = None
 
     async def _begin_epoch(self, partition: Partition, log: UnifiedLog) -> int:
+        if not self._topics.gives_leader_epochs:
+            return partition.leadership.epoch
         epoch = log.latest_epoch
         if not self._log_manager.was_clean:
             epoch += 1

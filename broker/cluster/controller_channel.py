@@ -1,0 +1,85 @@
+"""Questions to the controller that leads, one after the other.
+
+The client that commands use blocks: each channel has a thread of its own for it, so
+that what one waits for keeps nobody else.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.client.errors import Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.client.address import Address
+    from odradek.client.connection import Connection
+    from odradek.protocol.schema import Request, Response
+
+_Response = TypeVar("_Response", bound="Response")
+
+
+class ControllerChannel:
+    """One connection, to whoever leads."""
+
+    def __init__(
+        self,
+        name: str,
+        leader: Callable[[], Address | None],
+        connect: Callable[[Address], Connection],
+    ) -> None:
+        self._leader = leader
+        self._connect = connect
+        self._threads = DiskThreads(1, name)
+        self._known: tuple[Address, Connection] | None = None
+
+    async def ask(
+        self, request: Request, response_class: type[_Response], timeout_s: float
+    ) -> _Response:
+        """The answer of the controller that leads.
+
+        Raises:
+            OSError: nobody leads, or it does not answer.
+            KafkaError, MalformedRequest: we do not understand each other.
+        """
+        return await self._threads.run(self._ask, request, response_class, timeout_s)
+
+    def forget(self) -> None:
+        """Hang up, in the thread: who is asked next may be another one."""
+        self._threads.submit(self._close, lambda _, __: None)
+
+    def close(self) -> None:
+        """Hang up for good; nobody waits for what is still asked."""
+        known = self._known
+        if known is not None:
+            with suppress(OSError):
+                known[1].close()
+        self._threads.close(waits=False)
+
+    def _ask(
+        self, request: Request, response_class: type[_Response], timeout_s: float
+    ) -> _Response:
+        leader = self._leader()
+        if leader is None:
+            raise Unreachable("nobody leads the quorum")
+        try:
+            connection = self._connected(leader)
+            connection.wait_for(timeout_s)
+            return connection.request(request, response_class)
+        except BaseException:
+            self._close()
+            raise
+
+    def _connected(self, address: Address) -> Connection:
+        if self._known is None or self._known[0] != address:
+            self._close()
+            self._known = address, self._connect(address)
+        return self._known[1]
+
+    def _close(self) -> None:
+        known, self._known = self._known, None
+        if known is not None:
+            known[1].close()

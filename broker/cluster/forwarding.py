@@ -1,0 +1,118 @@
+"""What the controllers decide is sent on to them, in an envelope (KIP-590).
+
+The request goes as the client has made it, with who the client is; the answer comes
+back as the controller has made it. The broker reads neither.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import (
+    ErrorCode,
+    UnknownServerError,
+    UnsupportedVersion,
+)
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.schema import Request, Response
+
+_Response = TypeVar("_Response", bound="Response")
+
+FORWARDED: Final = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ALTER_CLIENT_QUOTAS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.ADD_RAFT_VOTER,
+        ApiKey.REMOVE_RAFT_VOTER,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
+    }
+)
+_LENGTH_SIZE: Final = 4
+_HEADER_SIZE: Final = 4  # of an answer: the correlation id
+_INT16: Final = Struct(">h")
+
+
+class Controllers(Protocol):
+    """Who answers."""
+
+    async def ask_controller(
+        self, request: Request, response_class: type[_Response]
+    ) -> _Response:
+        """The answer of the controller that leads."""
+
+
+class Forwarding:
+    """Sends on what this broker does not decide."""
+
+    def __init__(self, controllers: Controllers) -> None:
+        self._controllers = controllers
+
+    def takes(self, api_key: int) -> bool:
+        """Whether requests of this API are for the controllers."""
+        return api_key in FORWARDED
+
+    async def forward(self, ctx: RequestContext, request: Any) -> bytes:
+        """The body of the controller's answer.
+
+        Raises:
+            RequestTimedOut: there was none.
+            UnsupportedVersion: the controller does not know the request.
+            UnknownServerError: it takes none from us.
+        """
+        version = ctx.api_version
+        frame = encode_request(request, version, ctx.correlation_id, ctx.client_id)
+        envelope = EnvelopeRequest(
+            request_data=frame[_LENGTH_SIZE:],
+            request_principal=principal_bytes(
+                ctx.principal, ctx.connection.is_by_token
+            ),
+            client_host_address=ipaddress.ip_address(ctx.peer_host).packed,
+        )
+        answer = await self._controllers.ask_controller(envelope, EnvelopeResponse)
+        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            raise UnsupportedVersion
+        if answer.error_code or answer.response_data is None:
+            raise UnknownServerError(
+                f"the controller refuses what is sent on: error {answer.error_code}"
+            )
+        header_size = _HEADER_SIZE + request.is_flexible(version)
+        return bytes(memoryview(answer.response_data)[header_size:])
+
+
+def principal_bytes(principal: str, is_by_token: bool) -> bytes:
+    """A principal as brokers and controllers write it for each other."""
+    kind, _, name = principal.partition(":")
+    texts = [each.encode() for each in (kind, name)]
+    compact = b"".join(_unsigned_varint(len(text) + 1) + text for text in texts)
+    return _INT16.pack(0) + compact + bytes([is_by_token, 0])
+
+
+def _unsigned_varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)

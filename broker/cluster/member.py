@@ -1,0 +1,305 @@
+"""A broker of a cluster: it follows the controllers' log, and tells them how it is.
+
+Two things go on at once. One follows the metadata log in a thread, and has every new
+image applied before it reads on. The other asks what the membership says, and so keeps
+the broker in the cluster; it goes on while an image is applied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.image import EMPTY
+from odradek.broker.quorum.image.replay import Replay
+from odradek.broker.quorum.observer import Identity as ObserverIdentity
+from odradek.broker.quorum.observer import Observer
+from odradek.broker.quorum.quorum_reader import QuorumReader
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.start_error import StartError
+from odradek.protocol.errors import KafkaError, MalformedRequest, RequestTimedOut
+from odradek.protocol.messages.brokers import (
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+
+from .controller_channel import ControllerChannel
+from .features import why_not_of
+from .membership import Membership, NotAdmitted, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from odradek.broker.config.cluster_options import ClusterOptions
+    from odradek.broker.quorum.image.image import MetadataImage
+    from odradek.broker.runtime.clock import Clock
+    from odradek.client.address import Address
+    from odradek.client.connection import Connection
+    from odradek.protocol.schema import Request, Response
+
+    from .membership import Identity
+
+    Apply = Callable[[MetadataImage, MetadataImage], Awaitable[None]]
+
+_Response = TypeVar("_Response", bound="Response")
+
+_logger = logging.getLogger(__name__)
+
+_FORWARDED_TIMEOUT_S: Final = 60.0
+_BACKOFF_MS: Final = 100
+
+
+class Member:
+    """This broker among those of its cluster.
+
+    ``image`` is what the metadata log says, as far as it is applied.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        controllers: list[Address],
+        options: ClusterOptions,
+        connect: Callable[[Address], Connection],
+        clock: Clock,
+    ) -> None:
+        self.image: MetadataImage = EMPTY
+        self.membership = Membership(identity, options.heartbeat_interval_ms)
+        self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._options = options
+        self._clock = clock
+        self._controllers = controllers
+        self._observer = Observer(
+            controllers,
+            Replay(),
+            ObserverIdentity(
+                identity.node_id,
+                identity.directories[0],
+                identity.cluster_id,
+            ),
+        )
+        self._reader = QuorumReader(self._observer, connect)
+        self._reading = DiskThreads(1, "metadata log")
+        self._beats = ControllerChannel("heartbeats", self._leader, connect)
+        self._requests = ControllerChannel("controller", self._leader, connect)
+        self._applied = asyncio.Event()  # another one for each image
+        self._woken = asyncio.Event()
+        self._stage_changed = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._apply: Apply | None = None
+
+    @property
+    def node_id(self) -> int:
+        """The id of this broker."""
+        return self.membership.identity.node_id
+
+    @property
+    def broker_epoch(self) -> int:
+        """That of the registration."""
+        return self.membership.broker_epoch
+
+    def _leader(self) -> Address | None:
+        return self._observer.leader
+
+    # Start
+
+    async def join(self, apply: Apply) -> None:
+        """Register, and return when everything that was decided before is applied.
+
+        Raises:
+            StartError: the cluster will not have us, or there is none; it says why.
+        """
+        self._apply = apply
+        timeout_ms = self._options.registration_timeout_ms
+        try:
+            await self._reading.run(self._reader.catch_up, timeout_ms / 1000)
+        except (OSError, KafkaError, MetadataLogError, MalformedRequest) as error:
+            every = ", ".join(map(str, self._controllers))
+            raise StartError(
+                f"the controllers at {every} cannot be followed: {error}"
+            ) from error
+        image = self._observer.replay.image
+        self._check(image)
+        loop = asyncio.get_running_loop()
+        self._tasks.append(loop.create_task(self._beat(), name="heartbeats"))
+        await self._await_stage(
+            Stage.CATCHING_UP, timeout_ms, "the broker is not registered"
+        )
+        await self._take(image)
+        self._tasks.append(loop.create_task(self._follow(), name="metadata log"))
+        await self._await_stage(
+            Stage.RECOVERING, timeout_ms, "the broker does not catch up"
+        )
+
+    async def serve(self) -> None:
+        """Let clients come: return when the controllers know that they may.
+
+        Raises:
+            StartError: they do not.
+        """
+        self.membership.become_ready()
+        self._wake()
+        timeout_ms = self._options.registration_timeout_ms
+        await self._await_stage(Stage.SERVING, timeout_ms, "the broker stays fenced")
+
+    async def leave(self) -> None:
+        """Give what this broker leads to others, as far as there are some."""
+        self.membership.leave()
+        self._wake()
+        with suppress(StartError):
+            await self._await_stage(
+                Stage.GONE, self._options.shutdown_timeout_ms, "nobody takes over"
+            )
+
+    async def close(self) -> None:
+        """Follow nothing any more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks.clear()
+        self._beats.close()
+        self._requests.close()
+        self._reading.submit(self._reader.close, lambda _, __: None)
+        self._reading.close(waits=False)
+
+    # What others ask
+
+    async def ask_controller(
+        self, request: Request, response_class: type[_Response]
+    ) -> _Response:
+        """The answer of the controller that leads, whoever that is by then.
+
+        Raises:
+            RequestTimedOut: there was none.
+        """
+        deadline_ms = self._clock.monotonic_ms() + int(_FORWARDED_TIMEOUT_S * 1000)
+        while True:
+            try:
+                return await self._requests.ask(
+                    request, response_class, _FORWARDED_TIMEOUT_S
+                )
+            except OSError as error:
+                if self._clock.monotonic_ms() >= deadline_ms:
+                    raise RequestTimedOut(
+                        f"no controller has answered: {error}"
+                    ) from error
+            await self._clock.sleep(_BACKOFF_MS)
+
+    async def applied_until(
+        self, is_there: Callable[[MetadataImage], bool], timeout_ms: int
+    ) -> bool:
+        """Return when an image is applied that says so, or the time is over."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_ms / 1000):
+                while not is_there(self.image):
+                    await self._applied.wait()
+                return True
+        return False
+
+    # The metadata log
+
+    async def _follow(self) -> None:
+        try:
+            while True:
+                await self._reading.run(self._reader.step)
+                image = self._observer.replay.image
+                if image is not self.image:
+                    self._check(image)
+                    await self._take(image)
+        except (StartError, MetadataLogError, KafkaError, OSError) as error:
+            self._fail(f"the metadata log cannot be followed: {error}")
+
+    async def _take(self, image: MetadataImage) -> None:
+        assert self._apply is not None
+        before = self.image
+        await self._apply(before, image)
+        self.image = image
+        self.membership.applied(image.offset)
+        applied, self._applied = self._applied, asyncio.Event()
+        applied.set()
+
+    def _check(self, image: MetadataImage) -> None:
+        """See that we fit the cluster."""
+        leader = self._observer.leader or self._controllers[0]
+        why_not = why_not_of(
+            {**image.features, "kraft.version": image.quorum.kraft_version},
+            str(leader),
+        )
+        if why_not is not None:
+            raise StartError(why_not)
+        voters = {each.voter_id for each in image.quorum.voters} | set(
+            image.controllers
+        )
+        if self.node_id in voters:
+            raise StartError(
+                f"node.id {self.node_id} is that of a controller of the cluster"
+            )
+
+    # Registration and heartbeats
+
+    async def _beat(self) -> None:
+        membership = self.membership
+        try:
+            while (question := membership.next_question()) is not None:
+                if question.wait_ms:
+                    await self._wait(question.wait_ms)
+                    question = membership.next_question()
+                    if question is None:
+                        break
+                await self._ask(question.request)
+                self._stage_changed.set()
+        except NotAdmitted as error:
+            self._fail(str(error))
+        self._stage_changed.set()
+
+    async def _wait(self, wait_ms: int) -> None:
+        """Until then, or until there is something to say."""
+        timer = self._clock.call_later(wait_ms, self._woken.set)
+        await self._woken.wait()
+        self._woken.clear()
+        timer.cancel()
+
+    def _wake(self) -> None:
+        self._woken.set()
+
+    async def _ask(self, request: Request) -> None:
+        answer: BrokerRegistrationResponse | BrokerHeartbeatResponse
+        timeout_s = self._options.request_timeout_ms / 1000
+        try:
+            if isinstance(request, BrokerRegistrationRequest):
+                answer = await self._beats.ask(
+                    request, BrokerRegistrationResponse, timeout_s
+                )
+            else:
+                answer = await self._beats.ask(
+                    request, BrokerHeartbeatResponse, timeout_s
+                )
+        except (OSError, KafkaError, MalformedRequest) as error:
+            self.membership.lost(str(error))
+        else:
+            self.membership.take(answer, self.image.brokers.get(self.node_id))
+
+    async def _await_stage(self, stage: Stage, timeout_ms: int, what: str) -> None:
+        deadline_ms = self._clock.monotonic_ms() + timeout_ms
+        timer = self._clock.call_later(timeout_ms, self._stage_changed.set)
+        try:
+            while self.membership.stage.value < stage.value:
+                if self.failed.done():
+                    raise StartError(self.failed.result())
+                if self._clock.monotonic_ms() >= deadline_ms:
+                    why = self.membership.trouble or "the controllers do not say why"
+                    raise StartError(f"{what} after {timeout_ms} ms: {why}")
+                self._stage_changed.clear()
+                await self._stage_changed.wait()
+        finally:
+            timer.cancel()
+
+    def _fail(self, reason: str) -> None:
+        if not self.failed.done():
+            self.failed.set_result(reason)
+        self._stage_changed.set()
+        _logger.error("%s", reason)

@@ -1,0 +1,206 @@
+"""What the metadata log says becomes what this broker does.
+
+Of two images the difference is applied to the catalogue, and then to the replicas; the
+first image of a process is compared with all that the catalogue has. In this order:
+topics that are gone, those that are new, partitions, options, leader epochs, and who
+leads. Nobody is served by a state that is not in the catalogue.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Protocol
+
+from odradek.broker.metadata.client_quotas import QuotaEntity
+from odradek.broker.metadata.features import KRAFT_VERSION, METADATA_VERSION, SUPPORTED
+from odradek.broker.metadata.resource_options import Resource, ResourceKind
+from odradek.broker.metadata.scram_credentials import ScramCredential
+from odradek.broker.metadata.topic import NewTopic
+from odradek.broker.quorum.image.changes import PARTITIONS, changes
+from odradek.broker.quorum.image.image import EMPTY, OptionResource
+from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.scram import Mechanism
+from odradek.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from odradek.broker.metadata.resource_options import ResourceOptions
+    from odradek.broker.quorum.image.image import (
+        MetadataImage,
+        PartitionImage,
+        TopicImage,
+    )
+
+    from .member_topics import MemberTopics
+
+_logger = logging.getLogger(__name__)
+
+_OF_TOPIC: Final = 2
+_KINDS: Final = {
+    4: ResourceKind.BROKER,
+    16: ResourceKind.CLIENT_METRICS,
+    32: ResourceKind.GROUP,
+}
+_FEATURES: Final = Resource(ResourceKind.FEATURE, "cluster")
+_EPOCH: Final = "epoch"
+_TAKEN: Final = frozenset({*_KINDS.values(), ResourceKind.QUOTA, ResourceKind.SCRAM})
+
+
+class Replicas(Protocol):
+    """The partitions of this broker."""
+
+    def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
+        """Lead a partition, or follow, as the controllers decided."""
+
+
+class Publisher:
+    """Applies images; ``image`` is the newest, also while it is applied."""
+
+    def __init__(
+        self,
+        topics: MemberTopics,
+        resources: ResourceOptions,
+        replicas: Replicas,
+        delete_topics: Callable[[Iterable[bytes]], Awaitable[None]],
+    ) -> None:
+        self.image: MetadataImage = EMPTY
+        self._topics = topics
+        self._resources = resources
+        self._replicas = replicas
+        self._delete_topics = delete_topics
+
+    def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
+        """What the controllers decided on a partition last."""
+        topic_id = self.image.topic_ids.get(topic_partition.topic)
+        topic = None if topic_id is None else self.image.topics.get(topic_id)
+        found = None if topic is None else topic.partitions.get(topic_partition[1])
+        return None if found is None else _decision(found)
+
+    async def publish(self, before: MetadataImage, after: MetadataImage) -> None:
+        """Do what has to be done for ``after`` to hold here."""
+        self.image = after
+        is_first = before is EMPTY
+        ids, options = _what_changed(before, after)
+        if is_first:
+            ids |= {topic.topic_id for topic in self._topics}
+        await self._publish_topics(ids, after)
+        named = {after.topics[each].name for each in ids if each in after.topics}
+        named |= {each.name for each in options if each.kind == _OF_TOPIC}
+        await self._publish_topic_options(named, after)
+        await self._publish_resources(before, after, is_first=is_first)
+        await self._publish_leaders(ids, after)
+
+    async def _publish_topics(self, ids: Iterable[bytes], image: MetadataImage) -> None:
+        topics = self._topics
+        gone = [each for each in ids if topics.by_id(each) and each not in image.topics]
+        if gone:
+            await self._delete_topics(gone)
+        there = [image.topics[each] for each in ids if each in image.topics]
+        new = [each for each in there if topics.by_id(each.topic_id) is None]
+        for made in await topics.take_topics([_new_topic(each, image) for each in new]):
+            if isinstance(made, KafkaError):
+                _logger.error("a topic of the cluster cannot be kept here: %s", made)
+        wider = {
+            each.name: len(each.partitions)
+            for each in there
+            if (known := topics.by_id(each.topic_id)) is not None
+            and len(known.partitions) < len(each.partitions)
+        }
+        if wider:
+            await topics.create_partitions(wider)
+
+    async def _publish_topic_options(
+        self, names: Iterable[str], image: MetadataImage
+    ) -> None:
+        for name in names:
+            wanted = image.options.get(OptionResource(_OF_TOPIC, name), {})
+            topic = self._topics.get(name)
+            if topic is not None and topic.options != wanted:
+                await self._topics.alter_options(name, lambda _, to=wanted: to)  # type: ignore[misc]
+
+    async def _publish_leaders(
+        self, ids: Iterable[bytes], image: MetadataImage
+    ) -> None:
+        decisions = {
+            TopicPartition(image.topics[each].name, number): partition
+            for each in ids
+            if each in image.topics and self._topics.by_id(each) is not None
+            for number, partition in image.topics[each].partitions.items()
+        }
+        await self._topics.set_leader_epochs(
+            {place: each.leader_epoch for place, each in decisions.items()}
+        )
+        for place, partition in decisions.items():
+            self._replicas.decide(place, _decision(partition))
+
+    async def _publish_resources(
+        self, before: MetadataImage, after: MetadataImage, *, is_first: bool
+    ) -> None:
+        old, new = _resources_of(before), _resources_of(after)
+        if is_first:
+            for kind in _TAKEN:
+                for name, options in self._resources.all_of(kind):
+                    old.setdefault(Resource(kind, name), options)
+            old[_FEATURES] = {}
+        for resource in old.keys() | new.keys():
+            wanted = new.get(resource, {})
+            if old.get(resource) != wanted:
+                await self._resources.alter(resource, lambda _, to=wanted: to)  # type: ignore[misc]
+
+
+def _what_changed(
+    before: MetadataImage, after: MetadataImage
+) -> tuple[set[bytes], set[OptionResource]]:
+    """The ids of topics, and what has other options."""
+    ids: set[bytes] = set()
+    options: set[OptionResource] = set()
+    for change in changes(before, after):
+        if change.section == "topics":
+            ids.add(change.key)
+        elif change.section == PARTITIONS:
+            ids.add(change.key[0])
+        elif change.section == "options":
+            options.add(change.key)
+    return ids, options
+
+
+def _new_topic(topic: TopicImage, image: MetadataImage) -> NewTopic:
+    options = image.options.get(OptionResource(_OF_TOPIC, topic.name), {})
+    return NewTopic(topic.name, len(topic.partitions), options, topic.topic_id)
+
+
+def _decision(partition: PartitionImage) -> LeaderAndIsr:
+    return LeaderAndIsr(
+        partition.leader,
+        partition.leader_epoch,
+        partition.replicas,
+        partition.isr,
+        partition.partition_epoch,
+    )
+
+
+def _resources_of(image: MetadataImage) -> dict[Resource, Mapping[str, str]]:
+    """Options, quotas, credentials and levels as the catalogue calls them."""
+    found: dict[Resource, dict[str, str]] = {}
+    for each, options in image.options.items():
+        if each.kind in _KINDS:
+            found[Resource(_KINDS[each.kind], each.name)] = dict(options)
+    for entity, quotas in image.quotas.items():
+        limits = {key: repr(value) for key, value in quotas.items()}
+        found[QuotaEntity(tuple(sorted(entity))).resource] = limits
+    for (user, mechanism), known in image.credentials.items():
+        if mechanism in frozenset(Mechanism):
+            credential = ScramCredential(
+                known.iterations, known.salt, known.stored_key, known.server_key
+            )
+            of_user = found.setdefault(Resource(ResourceKind.SCRAM, user), {})
+            of_user[Mechanism(mechanism).title] = str(credential)
+    if METADATA_VERSION in image.features:
+        levels = {name: "0" for name, _, _ in SUPPORTED}
+        levels |= {name: str(level) for name, level in image.features.items()}
+        levels[KRAFT_VERSION] = str(image.quorum.kraft_version)
+        levels[_EPOCH] = str(image.features_offset)
+        found[_FEATURES] = levels
+    return dict(found)

@@ -1,0 +1,76 @@
+"""What clients are told of a cluster: its brokers, and who leads a partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from odradek.broker.metadata.known_broker import KnownBroker
+from odradek.broker.quorum.image.image import NO_LEADER
+
+if TYPE_CHECKING:
+    from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
+
+    from .forwarding import Forwarding
+
+
+class Placed(NamedTuple):
+    """Who has a partition. No leader: nobody, or none that clients could ask."""
+
+    leader: int
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    offline: list[int]
+    elr: list[int]
+    last_known_elr: list[int]
+
+
+class HasImage(Protocol):
+    """Whoever has the newest image."""
+
+    image: MetadataImage
+
+
+class ClusterView:
+    """The newest image, as handlers ask it."""
+
+    def __init__(self, source: HasImage, forwarding: Forwarding) -> None:
+        self.forwarding = forwarding
+        self._source = source
+
+    def brokers(self, listener_name: str) -> list[KnownBroker]:
+        """Those that are let in, and listen there."""
+        return [
+            KnownBroker(broker.broker_id, endpoint.host, endpoint.port, broker.rack)
+            for broker in self._source.image.brokers.values()
+            if not broker.is_fenced
+            for endpoint in broker.endpoints
+            if endpoint.name == listener_name
+        ]
+
+    def broker(self, broker_id: int, listener_name: str) -> KnownBroker | None:
+        """One of them."""
+        found = [x for x in self.brokers(listener_name) if x.broker_id == broker_id]
+        return found[0] if found else None
+
+    def placed(self, topic_id: bytes, number: int) -> Placed | None:
+        """Who has a partition; None where the metadata do not know it."""
+        image = self._source.image
+        topic = image.topics.get(topic_id)
+        found = None if topic is None else topic.partitions.get(number)
+        if found is None:
+            return None
+        offline = [x for x in found.replicas if not _is_alive(image.brokers.get(x))]
+        return Placed(
+            NO_LEADER if found.leader in offline else found.leader,
+            found.leader_epoch,
+            list(found.replicas),
+            list(found.isr),
+            offline,
+            list(found.elr),
+            list(found.last_known_elr),
+        )
+
+
+def _is_alive(broker: BrokerImage | None) -> bool:
+    return broker is not None and not broker.is_fenced

@@ -1,0 +1,152 @@
+"""A broker becomes one of a cluster: its parts for that, and their order at the start.
+
+A broker that is all of its own cluster loads none of this.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.cluster_options import cluster_options, is_member
+from odradek.broker.metadata.topics import Topics
+from odradek.broker.runtime.start_error import StartError
+from odradek.protocol.uuids import random_uuid
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from odradek.broker.cluster.member import Member
+    from odradek.broker.cluster.member_topics import MemberTopics
+    from odradek.broker.cluster.publisher import Publisher
+    from odradek.broker.config.cluster_options import ClusterOptions
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.metadata.catalog.catalog import Catalog
+    from odradek.broker.quorum.image.image import Endpoint
+
+    from .parts import Parts
+
+_PROTOCOL_NUMBERS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+
+
+def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
+    """The topics: our own, or those of a cluster."""
+    if not is_member(config):
+        return Topics(catalog)
+    from odradek.broker.cluster.member_topics import MemberTopics
+
+    return MemberTopics(catalog)
+
+
+def joining_of(config: BrokerConfig, services: Parts) -> Joining | None:
+    """What joins the cluster; None: there is none to join.
+
+    Raises:
+        StartError: the options do not say how.
+    """
+    try:
+        options = cluster_options(config)
+    except ValueError as error:
+        raise StartError(str(error)) from error
+    return None if options is None else Joining(config, options, services)
+
+
+class Joining:
+    """The broker's place in its cluster, from the start to the stop."""
+
+    def __init__(
+        self, config: BrokerConfig, options: ClusterOptions, services: Parts
+    ) -> None:
+        from odradek.broker.cluster.forwarding import Forwarding
+        from odradek.broker.cluster.member import Member
+        from odradek.broker.cluster.member_topics import MemberTopics
+        from odradek.broker.cluster.membership import Identity
+        from odradek.broker.cluster.publisher import Publisher
+        from odradek.broker.cluster.view import ClusterView
+        from odradek.broker.handlers.topics.topic_deletion import delete_topics
+        from odradek.client.address import Address
+        from odradek.client.connection import Connection
+
+        def connect(address: Address) -> Connection:
+            timeout_s = options.request_timeout_ms / 1000
+            return Connection(address.host, address.port, timeout_s=timeout_s)
+
+        topics = services.metadata
+        assert isinstance(topics, MemberTopics)
+        identity = Identity(
+            services.node_id,
+            services.cluster_id,
+            random_uuid(),
+            _endpoints(config),
+            tuple(
+                each.directory_id
+                for each in services.log_manager.directories
+                if each.directory_id is not None
+            ),
+            config.broker_rack,
+        )
+        self.member: Member = Member(
+            identity,
+            [Address(each.host, each.port) for each in options.controllers],
+            options,
+            connect,
+            services.clock,
+        )
+        self._topics: MemberTopics = topics
+        self._publisher: Publisher = Publisher(
+            topics,
+            services.resources,
+            services.replica_manager,
+            lambda ids: delete_topics(services, ids),
+        )
+        topics.controller = self.member
+        services.cluster = ClusterView(self._publisher, Forwarding(self.member))
+        services.replica_manager.obey(self._publisher.decided)
+
+    async def join(self) -> None:
+        """Register, and apply what was decided before.
+
+        Raises:
+            StartError: the cluster will not have us.
+        """
+        await self.member.join(self._publisher.publish)
+
+    async def serve(self) -> None:
+        """Clients can connect: let the controllers know.
+
+        Raises:
+            StartError: they keep us away from clients.
+        """
+        await self.member.serve()
+        self.member.failed.add_done_callback(_stop)
+
+    async def leave(self) -> None:
+        """Stop, once others have what this broker leads."""
+        await self.member.leave()
+
+    async def close(self) -> None:
+        """Be no broker of the cluster any more."""
+        self.member.failed.remove_done_callback(_stop)
+        await self.member.close()
+
+
+def _endpoints(config: BrokerConfig) -> tuple[Endpoint, ...]:
+    from odradek.broker.quorum.image.image import Endpoint
+
+    endpoints = []
+    for listener in config.client_listeners:
+        address = config.advertised_address(listener.name)
+        if address is None:
+            if listener.host in ("", "0.0.0.0", "::") or not listener.port:
+                raise StartError(
+                    f"advertised.listeners must say where others reach {listener}"
+                )
+            address = listener.host, listener.port
+        number = _PROTOCOL_NUMBERS[listener.security_protocol]
+        endpoints.append(Endpoint(listener.name, *address, number))
+    return tuple(endpoints)
+
+
+def _stop(_: asyncio.Future[str]) -> None:
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,49 @@
+"""Who leads which partition, where controllers decide it; replicas do as they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.protocol.errors import NotLeaderOrFollower
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .partition.partition import Partition
+    from .partition.replica_state import LeaderAndIsr
+
+
+class Decisions:
+    """What was decided last, and those of our partitions that have to know it."""
+
+    def __init__(
+        self,
+        node_id: int,
+        partitions: Mapping[TopicPartition, Partition],
+        decided: Callable[[TopicPartition], LeaderAndIsr | None],
+    ) -> None:
+        self._node_id = node_id
+        self._partitions = partitions
+        self._decided = decided
+
+    def begin(self, partition: Partition) -> None:
+        """The partition is asked for, for the first time."""
+        decided = self._decided(partition.topic_partition)
+        if decided is None:
+            partition.refuse(NotLeaderOrFollower())
+        else:
+            self._follow(partition, decided)
+
+    def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
+        """Lead a partition, or let others lead it. One nobody asked for is not made."""
+        known = self._partitions.get(topic_partition)
+        if known is not None:
+            self._follow(known, decided)
+
+    def _follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
+        if decided.leader == self._node_id:
+            partition.make_leader(decided)
+        else:
+            partition.make_follower(decided)
