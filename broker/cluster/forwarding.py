@@ -20,7 +20,6 @@ from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 
 if TYPE_CHECKING:
-    from odradek.broker.requests.context import RequestContext
     from odradek.protocol.schema import Request, Response
 
 _Response = TypeVar("_Response", bound="Response")
@@ -54,6 +53,32 @@ _HEADER_SIZE: Final = 4  # of an answer: the correlation id
 _INT16: Final = Struct(">h")
 
 
+class Connected(Protocol):
+    """How the client has logged in."""
+
+    is_by_token: bool
+
+
+class Asker(Protocol):
+    """A request's header, and the client that has sent it."""
+
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+    @property
+    def connection(self) -> Connected:
+        """The connection of the client."""
+
+    @property
+    def principal(self) -> str:
+        """Who it is."""
+
+    @property
+    def peer_host(self) -> str:
+        """Where it is."""
+
+
 class Controllers(Protocol):
     """Who answers."""
 
@@ -73,7 +98,7 @@ class Forwarding:
         """Whether requests of this API are for the controllers."""
         return api_key in FORWARDED
 
-    async def forward(self, ctx: RequestContext, request: Any) -> bytes:
+    async def forward(self, ctx: Asker, request: Any) -> bytes:
         """The body of the controller's answer.
 
         Raises:

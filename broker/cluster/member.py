@@ -20,7 +20,12 @@ from odradek.broker.quorum.observer import Observer
 from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.start_error import StartError
-from odradek.protocol.errors import KafkaError, MalformedRequest, RequestTimedOut
+from odradek.protocol.errors import (
+    InconsistentClusterId,
+    KafkaError,
+    MalformedRequest,
+    RequestTimedOut,
+)
 from odradek.protocol.messages.brokers import (
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -73,14 +78,9 @@ class Member:
         self._options = options
         self._clock = clock
         self._controllers = controllers
+        # Nobody, until we know that no controller has our id: it would be taken for it.
         self._observer = Observer(
-            controllers,
-            Replay(),
-            ObserverIdentity(
-                identity.node_id,
-                identity.directories[0],
-                identity.cluster_id,
-            ),
+            controllers, Replay(), ObserverIdentity(cluster_id=identity.cluster_id)
         )
         self._reader = QuorumReader(self._observer, connect)
         self._reading = DiskThreads(1, "metadata log")
@@ -114,16 +114,27 @@ class Member:
             StartError: the cluster will not have us, or there is none; it says why.
         """
         self._apply = apply
+        every = ", ".join(map(str, self._controllers))
         timeout_ms = self._options.registration_timeout_ms
         try:
             await self._reading.run(self._reader.catch_up, timeout_ms / 1000)
+        except InconsistentClusterId as error:
+            raise StartError(
+                f"the controllers at {every} are of another cluster than"
+                f" {self.membership.identity.cluster_id}, which is this broker's"
+            ) from error
         except (OSError, KafkaError, MetadataLogError, MalformedRequest) as error:
-            every = ", ".join(map(str, self._controllers))
             raise StartError(
                 f"the controllers at {every} cannot be followed: {error}"
             ) from error
         image = self._observer.replay.image
         self._check(image)
+        identity = self.membership.identity
+        self._observer.identify(
+            ObserverIdentity(
+                identity.node_id, identity.directories[0], identity.cluster_id
+            )
+        )
         loop = asyncio.get_running_loop()
         self._tasks.append(loop.create_task(self._beat(), name="heartbeats"))
         await self._await_stage(

@@ -16,6 +16,7 @@ from odradek.broker.metadata.features import KRAFT_VERSION, METADATA_VERSION, SU
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.scram_credentials import ScramCredential
 from odradek.broker.metadata.topic import NewTopic
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.broker.quorum.image.changes import PARTITIONS, changes
 from odradek.broker.quorum.image.image import EMPTY, OptionResource
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
@@ -55,6 +56,16 @@ class Replicas(Protocol):
         """Lead a partition, or follow, as the controllers decided."""
 
 
+class Coordinators(Protocol):
+    """What coordinates by the partitions of topics of its own."""
+
+    def elect(self, topic_partition: TopicPartition) -> None:
+        """This broker leads one, by a decision that is new."""
+
+    def resign(self, topic_partition: TopicPartition) -> None:
+        """Another one does, or nobody."""
+
+
 class Publisher:
     """Applies images; ``image`` is the newest, also while it is applied."""
 
@@ -63,19 +74,21 @@ class Publisher:
         topics: MemberTopics,
         resources: ResourceOptions,
         replicas: Replicas,
+        coordinators: Coordinators,
+        node_id: int,
         delete_topics: Callable[[Iterable[bytes]], Awaitable[None]],
     ) -> None:
         self.image: MetadataImage = EMPTY
         self._topics = topics
         self._resources = resources
         self._replicas = replicas
+        self._coordinators = coordinators
+        self._node_id = node_id
         self._delete_topics = delete_topics
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
         """What the controllers decided on a partition last."""
-        topic_id = self.image.topic_ids.get(topic_partition.topic)
-        topic = None if topic_id is None else self.image.topics.get(topic_id)
-        found = None if topic is None else topic.partitions.get(topic_partition[1])
+        found = _known(self.image, topic_partition)
         return None if found is None else _decision(found)
 
     async def publish(self, before: MetadataImage, after: MetadataImage) -> None:
@@ -90,7 +103,7 @@ class Publisher:
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
         await self._publish_topic_options(named, after)
         await self._publish_resources(before, after, is_first=is_first)
-        await self._publish_leaders(ids, after)
+        await self._publish_leaders(ids, before, after)
 
     async def _publish_topics(self, ids: Iterable[bytes], image: MetadataImage) -> None:
         topics = self._topics
@@ -121,7 +134,7 @@ class Publisher:
                 await self._topics.alter_options(name, lambda _, to=wanted: to)  # type: ignore[misc]
 
     async def _publish_leaders(
-        self, ids: Iterable[bytes], image: MetadataImage
+        self, ids: Iterable[bytes], before: MetadataImage, image: MetadataImage
     ) -> None:
         decisions = {
             TopicPartition(image.topics[each].name, number): partition
@@ -134,6 +147,22 @@ class Publisher:
         )
         for place, partition in decisions.items():
             self._replicas.decide(place, _decision(partition))
+        for place, partition in decisions.items():
+            if place.topic in INTERNAL_TOPICS:
+                self._tell_coordinators(place, _known(before, place), partition)
+
+    def _tell_coordinators(
+        self,
+        place: TopicPartition,
+        before: PartitionImage | None,
+        after: PartitionImage,
+    ) -> None:
+        leads = after.leader == self._node_id
+        led = before is not None and before.leader == self._node_id
+        if leads and (before is None or before.leader_epoch != after.leader_epoch):
+            self._coordinators.elect(place)
+        elif led and not leads:
+            self._coordinators.resign(place)
 
     async def _publish_resources(
         self, before: MetadataImage, after: MetadataImage, *, is_first: bool
@@ -148,6 +177,12 @@ class Publisher:
             wanted = new.get(resource, {})
             if old.get(resource) != wanted:
                 await self._resources.alter(resource, lambda _, to=wanted: to)  # type: ignore[misc]
+
+
+def _known(image: MetadataImage, place: TopicPartition) -> PartitionImage | None:
+    topic_id = image.topic_ids.get(place.topic)
+    topic = None if topic_id is None else image.topics.get(topic_id)
+    return None if topic is None else topic.partitions.get(place.partition)
 
 
 def _what_changed(

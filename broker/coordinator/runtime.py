@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from odradek.broker.runtime.parked import gathered
@@ -177,7 +178,8 @@ class CoordinatorRuntime(Generic[S]):
             # The catalogue knows of a log once it was synced: that may be late.
             for info in topic.partitions:
                 if info.partition not in self._shards:
-                    self._begin(info.partition)
+                    with suppress(NotCoordinator):
+                        self._begin(info.partition)
 
     @property
     def is_loaded(self) -> bool:
@@ -192,6 +194,8 @@ class CoordinatorRuntime(Generic[S]):
     def _begin(self, partition: int) -> Shard[S]:
         topic_partition = TopicPartition(self.topic, partition)
         found = self.replica_manager.partition(topic_partition)
+        if not found.leadership.replicas.is_leader:
+            raise NotCoordinator
         shard = Shard(topic_partition, self._make_state, self)
         self._shards[partition] = shard
         if found.log is None and found.leadership.refusal is None:  # never written
@@ -241,6 +245,20 @@ class CoordinatorRuntime(Generic[S]):
         )
         self._loaded.note(loader.record_count, shard.state.summary())
         shard.activate()
+
+    def elect(self, partition: int) -> None:
+        """This broker leads a partition, by a decision that is new: load it anew."""
+        self.resign(partition)
+        if self._has_begun:
+            self._begin(partition)
+
+    def resign(self, partition: int) -> None:
+        """Another broker may lead a partition: what is known of it is forgotten."""
+        shard = self._shards.pop(partition, None)
+        if partition in self._wanted:
+            self._wanted.remove(partition)
+        if shard is not None:
+            shard.close()
 
     def unload(self) -> None:
         """The topic is deleted: one that gets its name begins with nothing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.cluster_options import cluster_options, is_member
 from odradek.broker.metadata.topics import Topics
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from odradek.broker.cluster.publisher import Publisher
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.coordinator.runtime import CoordinatorRuntime
     from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.quorum.image.image import Endpoint
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .parts import Parts
 
@@ -98,6 +100,8 @@ class Joining:
             topics,
             services.resources,
             services.replica_manager,
+            _Coordinators(services),
+            services.node_id,
             lambda ids: delete_topics(services, ids),
         )
         topics.controller = self.member
@@ -129,6 +133,37 @@ class Joining:
         """Be no broker of the cluster any more."""
         self.member.failed.remove_done_callback(_stop)
         await self.member.close()
+
+
+class _Coordinators:
+    """Those of the broker, by the topics that they keep their records in."""
+
+    def __init__(self, services: Parts) -> None:
+        self._services = services
+
+    def elect(self, topic_partition: TopicPartition) -> None:
+        """This broker leads one, by a decision that is new."""
+        runtime = self._runtime(topic_partition.topic)
+        if runtime is not None:
+            runtime.elect(topic_partition.partition)
+
+    def resign(self, topic_partition: TopicPartition) -> None:
+        """Another one does, or nobody."""
+        runtime = self._runtime(topic_partition.topic)
+        if runtime is not None:
+            runtime.resign(topic_partition.partition)
+
+    def _runtime(self, topic: str) -> CoordinatorRuntime[Any] | None:
+        services = self._services
+        share_states = services.share_states_in_use
+        for runtime in (
+            services.groups.runtime,
+            services.transactions.runtime,
+            None if share_states is None else share_states.runtime,
+        ):
+            if runtime is not None and runtime.topic == topic:
+                return runtime
+        return None
 
 
 def _endpoints(config: BrokerConfig) -> tuple[Endpoint, ...]:

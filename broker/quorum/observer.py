@@ -120,6 +120,10 @@ class Observer:
         """Where the leader listens, while it is known."""
         return self._leader
 
+    def identify(self, identity: Identity) -> None:
+        """Ask from now on as this node."""
+        self._identity = identity
+
     def next_question(self) -> Question:
         """Ask this next."""
         address = self._leader or self._bootstrap[self._turn % len(self._bootstrap)]

@@ -22,6 +22,7 @@ from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     KafkaError,
 )
+from odradek.protocol.topic_partition import TopicPartition
 
 from .add_partitions import Addition, decide_add_partitions, decide_verify
 from .administration import TransactionFilter, decide_describe, decide_list
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.broker.runtime.parked import T
-    from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
 
     from .records import TransactionRecord
@@ -165,6 +165,15 @@ class TransactionCoordinator:
     def has_topic(self) -> bool:
         """Whether ``__transaction_state`` is there."""
         return self._topics.get(TRANSACTION_STATE) is not None
+
+    def partition_of(self, transactional_id: str) -> TopicPartition:
+        """The partition of ``__transaction_state`` with the records of an id.
+
+        Raises:
+            NotCoordinator: the topic is not made yet.
+        """
+        number = self.runtime.partition_of(transactional_id)
+        return TopicPartition(TRANSACTION_STATE, number)
 
     async def create_topic(self) -> None:
         """Make ``__transaction_state``, unless somebody else is faster.

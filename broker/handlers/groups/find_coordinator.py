@@ -24,6 +24,7 @@ from odradek.protocol.messages.groups import (
 )
 
 if TYPE_CHECKING:
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.coordinator.group.service import GroupCoordinator
     from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
@@ -136,12 +137,54 @@ def _coordinator(
             error_code=error.code,
             error_message=str(error),
         )
+    if ctx.services.cluster is not None:
+        return _of_cluster(ctx, ctx.services.cluster, key, key_type)
     host, port = ctx.advertised_address
     return Coordinator(
         key=key,
         node_id=ctx.services.node_id,
         host=host,
         port=port,
+        error_code=ErrorCode.NONE,
+        error_message="",
+    )
+
+
+def _of_cluster(
+    ctx: RequestContext, cluster: ClusterView, key: str, key_type: int
+) -> Coordinator:
+    """Where the partition is led that has the records of ``key``."""
+    services = ctx.services
+    broker = None
+    try:
+        if key_type == GROUP:
+            place = services.groups.partition_of(key)
+        elif key_type == TRANSACTION:
+            place = services.transactions.partition_of(key)
+        else:
+            from odradek.broker.coordinator.share.state import ShareKey
+
+            place = services.share_states.partition_of(ShareKey.parse(key))
+        topic = services.metadata.known(place.topic)
+        placed = cluster.placed(topic.topic_id, place.partition)
+        if placed is not None:
+            broker = cluster.broker(placed.leader, ctx.listener_name)
+    except KafkaError:
+        broker = None
+    if broker is None:
+        error = CoordinatorNotAvailable()
+        return Coordinator(
+            key=key,
+            node_id=NOWHERE,
+            port=NOWHERE,
+            error_code=error.code,
+            error_message=str(error),
+        )
+    return Coordinator(
+        key=key,
+        node_id=broker.broker_id,
+        host=broker.host,
+        port=broker.port,
         error_code=ErrorCode.NONE,
         error_message="",
     )
