@@ -56,7 +56,9 @@ class Stage(Enum):
 
 NEXT: Final[dict[Stage, frozenset[Stage]]] = {
     Stage.REGISTERING: frozenset({Stage.CATCHING_UP, Stage.GONE}),
-    Stage.CATCHING_UP: frozenset({Stage.REGISTERING, Stage.RECOVERING, Stage.LEAVING}),
+    Stage.CATCHING_UP: frozenset(
+        {Stage.REGISTERING, Stage.RECOVERING, Stage.UNFENCING, Stage.LEAVING}
+    ),
     Stage.RECOVERING: frozenset({Stage.REGISTERING, Stage.UNFENCING, Stage.LEAVING}),
     Stage.UNFENCING: frozenset({Stage.REGISTERING, Stage.SERVING, Stage.LEAVING}),
     Stage.SERVING: frozenset({Stage.REGISTERING, Stage.UNFENCING, Stage.LEAVING}),

@@ -22,8 +22,12 @@ from tests.protocol.messages.declared import Message, is_request, messages
 WIRE = Path(__file__).parents[2] / "golden" / "wire"
 NOT_RECORDED = {
     ApiKey.ADD_RAFT_VOTER,
+    ApiKey.ALLOCATE_PRODUCER_IDS,  # by themselves, as these: see test_brokers
     ApiKey.ALTER_CONFIGS,
+    ApiKey.BROKER_HEARTBEAT,
+    ApiKey.BROKER_REGISTRATION,
     ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.ENVELOPE,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
     ApiKey.FETCH_SNAPSHOT,  # by itself: see tests/broker/quorum
     ApiKey.INITIALIZE_SHARE_GROUP_STATE,

@@ -1,0 +1,31 @@
+from odradek.broker.cluster.features import CLAIMED, why_not_of
+
+AT = "controller-1:9093"
+OF_4_3 = {
+    "eligible.leader.replicas.version": 1,
+    "group.version": 1,
+    "kraft.version": 1,
+    "metadata.version": 30,
+    "share.version": 1,
+    "streams.version": 1,
+    "transaction.version": 2,
+}
+
+
+def test_a_cluster_as_apache_kafka_formats_it_fits() -> None:
+    assert why_not_of(OF_4_3, AT) is None
+    assert sorted(each.name for each in CLAIMED) == sorted(OF_4_3)
+
+
+def test_a_feature_that_is_off_is_not_missed() -> None:
+    assert why_not_of({**OF_4_3, "queues.version": 0}, AT) is None
+
+
+def test_all_misfits_are_told_with_the_command_that_helps() -> None:
+    why_not = why_not_of({**OF_4_3, "queues.version": 3, "metadata.version": 31}, AT)
+    assert why_not is not None
+    assert "metadata.version 31, here 17-30; queues.version 3" in why_not
+    assert (
+        "kafka-features --bootstrap-controller controller-1:9093 downgrade "
+        "--feature metadata.version=30 --feature queues.version=0"
+    ) in why_not
