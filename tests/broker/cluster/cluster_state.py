@@ -1,8 +1,8 @@
 """Records of a small cluster, and what they lead to."""
 
 from odradek.protocol.membership_records import (
-    RegisteredEndpoint,
     RegisterBrokerRecord,
+    RegisteredEndpoint,
 )
 from odradek.protocol.metadata_records import PartitionRecord, TopicRecord
 
@@ -36,8 +36,6 @@ def broker(broker_id: int, *, fenced: bool = False) -> RegisterBrokerRecord:
         fenced=fenced,
         rack=f"rack-{broker_id}",
         end_points=[
-            RegisteredEndpoint(
-                name="PLAINTEXT", host=f"broker-{broker_id}", port=9092
-            )
+            RegisteredEndpoint(name="PLAINTEXT", host=f"broker-{broker_id}", port=9092)
         ],
     )

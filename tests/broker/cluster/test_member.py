@@ -1,0 +1,158 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster.member import Member
+from odradek.broker.cluster.membership import Identity, Stage
+from odradek.broker.config.cluster_options import ClusterOptions
+from odradek.broker.quorum.image.image import Endpoint, MetadataImage
+from odradek.broker.runtime.clock import Clock, SystemClock
+from odradek.broker.runtime.start_error import StartError
+from odradek.client.address import Address
+from odradek.protocol.membership_records import (
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+)
+from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.metadata_records import FeatureLevelRecord
+from tests.broker.cluster.cluster_state import topic
+from tests.fakes.joined_quorum import JoinedQuorum
+from tests.patience import PATIENCE_S
+
+OPTIONS = ClusterOptions((), 10, 1000 * PATIENCE_S, 1000 * PATIENCE_S, 1000)
+
+
+class HastyClock(SystemClock):
+    """By which ten minutes are over in a moment."""
+
+    def monotonic_ms(self) -> int:
+        return super().monotonic_ms() * 10_000
+
+    def call_later(self, delay_ms: float, callback: Any) -> Any:
+        return super().call_later(delay_ms / 10_000, callback)
+
+
+@asynccontextmanager
+async def member(
+    quorum: JoinedQuorum, clock: Clock | None = None
+) -> AsyncIterator[tuple[Member, list[MetadataImage]]]:
+    endpoint = Endpoint("PLAINTEXT", "broker-1", 9092)
+    identity = Identity(1, "a cluster", b"i" * 16, (endpoint,), (b"d" * 16,))
+    at = [Address("controller-1", 9093)]
+    connect: Any = quorum.connect
+    made = Member(identity, at, OPTIONS, connect, clock or SystemClock())
+    try:
+        yield made, []
+    finally:
+        await made.close()
+
+
+def applier(images: list[MetadataImage]) -> Any:
+    async def apply(_: MetadataImage, after: MetadataImage) -> None:
+        images.append(after)
+
+    return apply
+
+
+async def test_it_registers_applies_what_there_was_and_is_let_in() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        assert set(images[0].topic_ids) == {"a"}
+        assert made.membership.stage is Stage.RECOVERING
+        await made.serve()
+        assert made.membership.stage is Stage.SERVING
+        quorum.write(topic("b"))
+        assert await made.applied_until(lambda it: "b" in it.topic_ids, 100_000)
+        assert set(images[-1].topic_ids) == {"a", "b"}
+        await made.leave()
+        assert made.membership.stage is Stage.GONE
+    assert quorum.asked[-1].want_shut_down
+
+
+async def test_what_does_not_come_is_not_waited_for_longer() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        assert not await made.applied_until(lambda it: "z" in it.topic_ids, 1)
+
+
+async def test_the_controller_is_asked() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        answer = await made.ask_controller(EnvelopeRequest(), EnvelopeResponse)
+        assert answer.response_data == b"\0\0\0\0\0"
+
+
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        (
+            [FeatureLevelRecord(name="metadata.version", feature_level=31)],
+            "metadata.version 31",
+        ),
+        (
+            [RegisterControllerRecord(controller_id=1)],
+            "that of a controller",
+        ),
+    ],
+)
+async def test_who_does_not_fit_is_not_registered(
+    records: list[Any], words: str
+) -> None:
+    quorum = JoinedQuorum()
+    quorum.write(*records)
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        with pytest.raises(StartError, match=words):
+            await made.join(applier(images))
+    assert quorum.asked == []
+
+
+async def test_a_registration_that_is_refused_ends_the_start() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    quorum.registration_error = 119
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        with pytest.raises(StartError, match="log directory"):
+            await made.join(applier(images))
+
+
+async def test_an_id_in_use_ends_the_start_when_the_time_is_over() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    quorum.registration_error = 101
+    async with member(quorum, HastyClock()) as (made, images):
+        with pytest.raises(StartError, match=r"node\.id 1 is in use"):
+            await made.join(applier(images))
+
+
+async def test_a_feature_that_comes_later_stops_the_broker() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        await made.serve()
+        quorum.write(FeatureLevelRecord(name="metadata.version", feature_level=31))
+        assert "metadata.version 31" in await made.failed
+
+
+async def test_another_broker_with_our_id_stops_the_broker() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        await made.serve()
+        theirs = RegisterBrokerRecord(
+            broker_id=1, incarnation_id=b"j" * 16, broker_epoch=1_000
+        )
+        quorum.write(theirs)
+        await made.applied_until(lambda it: it.brokers[1].epoch == 1_000, 100_000)
+        quorum.heartbeat_error = 77
+        assert "another broker has registered" in await made.failed

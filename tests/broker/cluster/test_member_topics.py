@@ -1,0 +1,91 @@
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.topic import NewTopic, Topic
+from odradek.broker.quorum.image.image import MetadataImage
+from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
+from odradek.protocol.messages.brokers import AllocateProducerIdsResponse
+from odradek.protocol.messages.topics import (
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from tests.broker.cluster.cluster_state import topic_id
+
+
+class FakeController:
+    """Makes topics, but for those whose names it does not like."""
+
+    node_id = 1
+    broker_epoch = 100
+
+    def __init__(self, topics: MemberTopics) -> None:
+        self.topics = topics
+        self.asked: list[Any] = []
+        self.made: list[NewTopic] = []
+        self.id_error = 0
+
+    async def ask_controller(self, request: Any, response_class: Any) -> Any:
+        self.asked.append(request)
+        if not isinstance(request, CreateTopicsRequest):
+            return AllocateProducerIdsResponse(
+                producer_id_start=4000, producer_id_len=1000, error_code=self.id_error
+            )
+        results = []
+        for each in request.topics:
+            code = 38 if each.name == "bad" else 0
+            results.append(
+                CreatableTopicResult(name=each.name, error_code=code, configs=[])
+            )
+            if not code:
+                options = {x.name: x.value or "" for x in each.configs}
+                new = NewTopic(each.name, 3, options, topic_id(each.name))
+                self.made.append(new)
+        return CreateTopicsResponse(topics=results)
+
+    async def applied_until(
+        self, is_there: Callable[[MetadataImage], bool], timeout_ms: int
+    ) -> bool:
+        await self.topics.take_topics(self.made)
+        return True
+
+
+@asynccontextmanager
+async def member(directory: Path) -> AsyncIterator[tuple[MemberTopics, FakeController]]:
+    catalog = Catalog.open(directory)
+    topics = MemberTopics(catalog)
+    topics.controller = FakeController(topics)
+    try:
+        yield topics, topics.controller
+    finally:
+        await catalog.close()
+
+
+async def test_topics_are_made_by_the_controllers(tmp_path: Path) -> None:
+    async with member(tmp_path) as (topics, controller):
+        wanted = [NewTopic("a", -1, {"retention.ms": "1"}), NewTopic("bad", 1, {})]
+        made, refused = await topics.create_topics(wanted)
+        assert isinstance(made, Topic)
+        assert (made.topic_id, len(made.partitions)) == (topic_id("a"), 3)
+        assert isinstance(refused, KafkaError)
+        assert refused.code == 38
+        asked = controller.asked[0].topics[0]
+        assert (asked.num_partitions, asked.replication_factor) == (-1, -1)
+        assert asked.configs[0].value == "1"
+        assert await topics.create_topics([]) == []
+
+
+async def test_producer_ids_are_those_of_the_controllers(tmp_path: Path) -> None:
+    async with member(tmp_path) as (topics, controller):
+        assert await topics.allocate_producer_id_block() == range(4000, 5000)
+        (asked,) = controller.asked
+        assert (asked.broker_id, asked.broker_epoch) == (1, 100)
+        controller.id_error = 77
+        with pytest.raises(CoordinatorNotAvailable):
+            await topics.allocate_producer_id_block()

@@ -1,0 +1,197 @@
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.cluster.publisher import Publisher
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
+from odradek.broker.metadata.features import SHARE_VERSION, Features
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.scram_credentials import ScramCredentials
+from odradek.broker.quorum.image.image import EMPTY, MetadataImage
+from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.protocol.metadata_records import (
+    ClientQuotaRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    QuotaEntityData,
+    UserScramCredentialRecord,
+)
+from odradek.protocol.schema import Message
+from odradek.protocol.scram import Mechanism
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.cluster.cluster_state import partition, topic, topic_id
+from tests.broker.quorum.image.states import state
+
+US, ANOTHER = 1, 2
+
+
+class World:
+    """A catalogue, and what the replicas and coordinators of it are told."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.topics = MemberTopics(catalog)
+        self.resources = ResourceOptions(catalog)
+        self.leaders: dict[TopicPartition, int] = {}
+        self.told: list[tuple[str, TopicPartition]] = []
+        self.image: MetadataImage = EMPTY
+        self.publisher = Publisher(
+            self.topics, self.resources, self, self, US, self.delete_topics
+        )
+
+    def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
+        known = self.topics.partition(topic_partition)
+        assert known is not None
+        assert known.leader_epoch == decided.leader_epoch
+        self.leaders[topic_partition] = decided.leader
+
+    def elect(self, topic_partition: TopicPartition) -> None:
+        self.told.append(("elect", topic_partition))
+
+    def resign(self, topic_partition: TopicPartition) -> None:
+        self.told.append(("resign", topic_partition))
+
+    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
+        for deletion in await self.topics.begin_deletions(topic_ids):
+            self.topics.release_name(deletion)
+
+    async def publish(self, *messages: Message) -> None:
+        before, self.image = self.image, state(*messages)
+        await self.publisher.publish(before, self.image)
+
+    def names(self) -> dict[str, int]:
+        return {each.name: len(each.partitions) for each in self.topics}
+
+
+@asynccontextmanager
+async def world(directory: Path) -> AsyncIterator[World]:
+    catalog = Catalog.open(directory)
+    try:
+        yield World(catalog)
+    finally:
+        await catalog.close()
+
+
+def set_option(name: str, option: str, value: str, kind: int = 2) -> ConfigRecord:
+    return ConfigRecord(
+        resource_type=kind, resource_name=name, name=option, value=value
+    )
+
+
+async def test_topics_come_widen_and_go(tmp_path: Path) -> None:
+    async with world(tmp_path) as at:
+        a0 = topic("a"), partition("a", 0, US)
+        await at.publish(*a0, set_option("a", "retention.ms", "1"))
+        made = at.topics.known("a")
+        assert made.topic_id == topic_id("a")
+        assert made.options == {"retention.ms": "1"}
+        assert at.leaders == {TopicPartition("a", 0): US}
+        await at.publish(*a0, partition("a", 1, ANOTHER), topic("b"))
+        assert at.names() == {"a": 2, "b": 0}
+        assert at.topics.known("a").options == {}
+        assert at.leaders[TopicPartition("a", 1)] == ANOTHER
+        await at.publish(topic("b"))
+        assert at.names() == {"b": 0}
+
+
+async def test_what_was_deleted_while_we_were_away_is_deleted(tmp_path: Path) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), partition("a", 0, US), topic("b"))
+    async with world(tmp_path) as at:
+        assert at.names() == {"a": 1, "b": 0}
+        await at.publish(topic("b"))
+        assert at.names() == {"b": 0}
+
+
+async def test_a_name_that_has_another_topic_now(tmp_path: Path) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), partition("a", 0, US))
+        other = topic("a")
+        other.topic_id = topic_id("other")
+        part = partition("other", 0, US)
+        await at.publish(other, part)
+        assert at.topics.known("a").topic_id == topic_id("other")
+
+
+async def test_a_start_tells_leaders_though_the_catalogue_knows_the_topics(
+    tmp_path: Path,
+) -> None:
+    everything = topic("a"), partition("a", 0, US)
+    async with world(tmp_path) as at:
+        await at.publish(*everything)
+    async with world(tmp_path) as at:
+        await at.publish(*everything)
+        assert at.leaders == {TopicPartition("a", 0): US}
+        decided = at.publisher.decided(TopicPartition("a", 0))
+        assert decided is not None
+        assert decided.leader == US
+        assert at.publisher.decided(TopicPartition("a", 1)) is None
+
+
+async def test_coordinators_go_with_the_leaders_of_their_topics(tmp_path: Path) -> None:
+    name, place = "__consumer_offsets", TopicPartition("__consumer_offsets", 0)
+    id_ = topic(name).topic_id[:16]
+    made = topic(name)
+    made.topic_id = id_
+    ours = partition(name, 0, US)
+    ours.topic_id = id_
+    async with world(tmp_path) as at:
+        await at.publish(made, ours)
+        await at.publish(made, ours, topic("b"))  # nothing new for us
+        theirs = partition(name, 0, ANOTHER)
+        theirs.topic_id, theirs.leader_epoch = id_, 4
+        await at.publish(made, theirs)
+        again = partition(name, 0, US)
+        again.topic_id, again.leader_epoch = id_, 5
+        await at.publish(made, again)
+        newer = partition(name, 0, US)
+        newer.topic_id, newer.leader_epoch = id_, 7
+        await at.publish(made, newer)  # others may have led in 6
+    told = ["elect", "resign", "elect", "elect"]
+    assert at.told == [(what, place) for what in told]
+
+
+async def test_options_quotas_and_users(tmp_path: Path) -> None:
+    quota = ClientQuotaRecord(
+        entity=[QuotaEntityData(entity_type="user", entity_name="alice")],
+        key="producer_byte_rate",
+        value=1024.0,
+    )
+    user = UserScramCredentialRecord(
+        name="alice",
+        mechanism=Mechanism.SCRAM_SHA_256,
+        salt=b"salt",
+        stored_key=b"stored",
+        server_key=b"server",
+        iterations=4096,
+    )
+    of_all = set_option("", "log.retention.ms", "5", kind=4)
+    async with world(tmp_path) as at:
+        quotas, users = ClientQuotas(at.resources), ScramCredentials(at.resources)
+        await at.publish(quota, user, of_all)
+        found = quotas.find(QuotaKey.PRODUCE, "alice", "a client")
+        assert found is not None
+        assert found.limit == 1024
+        credential = users.of("alice")[Mechanism.SCRAM_SHA_256]
+        assert (credential.salt, credential.iterations) == (b"salt", 4096)
+        assert at.resources.of_brokers(US)[0] == {"log.retention.ms": "5"}
+        await at.publish(topic("a"))
+        assert not quotas
+        assert users.of("alice") == {}
+        assert at.resources.of_brokers(US)[0] == {}
+
+
+async def test_levels_are_those_of_the_cluster(tmp_path: Path) -> None:
+    levels = [
+        FeatureLevelRecord(name="metadata.version", feature_level=25),
+        FeatureLevelRecord(name="transaction.version", feature_level=1),
+    ]
+    async with world(tmp_path) as at:
+        features = Features(at.resources, transaction_version=2)
+        assert features.level_of(SHARE_VERSION) == 1
+        await at.publish(*levels)
+        assert features.level_of("metadata.version") == 25
+        assert features.level_of("transaction.version") == 1
+        assert features.level_of(SHARE_VERSION) == 0  # off, where nobody says more
+        assert features.epoch == 1
