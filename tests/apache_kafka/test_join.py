@@ -1,0 +1,149 @@
+"""odradek as a broker of Apache Kafka's cluster, beside a broker that is Kafka's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import pytest
+from confluent_kafka import TopicPartition, admin
+
+from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, free_ports, running_kafka
+from tests.broker_process import BrokerProcess
+from tests.client.live import wait_until
+from tests.patience import PATIENCE_S
+
+US = 2
+OPTIONS = {
+    "offsets.topic.num.partitions": "1",
+    # One that was killed is away sooner.
+    "broker.session.timeout.ms": "3000",
+}
+COUNT = 200
+
+
+class Joined:
+    """A node of Kafka's, broker and controller, and odradek as the second broker."""
+
+    def __init__(self, root: Path, kafka: KafkaNode) -> None:
+        self.kafka = kafka
+        self.ours = self.broker(root / "data")
+
+    def broker(self, data_dir: Path, **changed: str) -> BrokerProcess:
+        """One that has not been started yet."""
+        options = {
+            "process.roles": "broker",
+            "node.id": str(US),
+            "cluster.id": CLUSTER_ID,
+            "controller.quorum.bootstrap.servers": (
+                f"127.0.0.1:{self.kafka.controller_port}"
+            ),
+            **{name.replace("_", "."): value for name, value in changed.items()},
+        }
+        words = [f"-o{name}={value}" for name, value in options.items()]
+        made = BrokerProcess(data_dir, words)
+        (made.port,) = free_ports(1)
+        return made
+
+    def admin(self, broker: Any) -> admin.AdminClient:
+        return admin.AdminClient({"bootstrap.servers": broker.address})
+
+    def brokers(self, broker: Any) -> set[int]:
+        return set(self.admin(broker).list_topics(timeout=PATIENCE_S).brokers)
+
+
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Joined]:
+    root = tmp_path_factory.mktemp("joined")
+    with running_kafka(root, OPTIONS) as kafka:
+        made = Joined(root, kafka)
+        made.ours.start()
+        try:
+            yield made
+        finally:
+            made.ours.kill()
+        assert "Traceback" not in made.ours.log()
+
+
+def create(joined: Joined, name: str, leader: int) -> None:
+    topic = admin.NewTopic(name, 1, replica_assignment=[[leader]])
+    client = joined.admin(joined.ours)
+    made = client.create_topics([topic])
+    made[name].result(PATIENCE_S)
+
+
+def produce(broker: Any, name: str, begin: int) -> None:
+    errors: list[Any] = []
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": broker.address, "enable.idempotence": True}
+    )
+    for number in range(begin, begin + COUNT):
+        producer.produce(
+            name,
+            str(number).encode(),
+            on_delivery=lambda error, _: errors.append(error) if error else None,
+        )
+    assert producer.flush(PATIENCE_S) == 0
+    assert errors == []
+
+
+def consumed(broker: Any, name: str, count: int) -> list[int]:
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.address,
+            "group.id": f"readers of {name}",
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.assign([TopicPartition(name, 0, 0)])
+    found = [
+        int(each.value() or b"")
+        for each in consumer.consume(count, timeout=PATIENCE_S)
+        if each.error() is None
+    ]
+    consumer.close()
+    return found
+
+
+def test_both_brokers_say_that_both_are_there(joined: Joined) -> None:
+    assert joined.brokers(joined.ours) == {1, US}
+    wait_until(lambda: joined.brokers(joined.kafka) == {1, US}, PATIENCE_S)
+
+
+@pytest.mark.parametrize("leader", [1, US])
+def test_a_topic_is_made_by_us_and_read_through_either(
+    joined: Joined, leader: int
+) -> None:
+    name = f"led-by-{leader}"
+    create(joined, name, leader)
+    produce(joined.kafka, name, 0)
+    produce(joined.ours, name, COUNT)
+    for broker in (joined.kafka, joined.ours):
+        assert consumed(broker, name, 2 * COUNT) == list(range(2 * COUNT))
+
+
+def test_who_was_killed_returns_with_all_that_was_acknowledged(joined: Joined) -> None:
+    create(joined, "kept", US)
+    produce(joined.ours, "kept", 0)
+    joined.ours.kill()
+    joined.ours.start()
+    produce(joined.kafka, "kept", COUNT)
+    assert consumed(joined.ours, "kept", 2 * COUNT) == list(range(2 * COUNT))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"cluster_id": "AAAAAAAAAAAAAAAAAAAAAA"}, "another cluster"),
+        ({"node_id": "1"}, "node.id 1 is that of a controller"),
+    ],
+)
+def test_who_is_not_let_in_says_why(
+    joined: Joined, tmp_path: Path, changed: dict[str, str], words: str
+) -> None:
+    refused = joined.broker(tmp_path / "data", **changed)
+    refused.launch()
+    assert refused.process is not None
+    code = refused.process.wait(PATIENCE_S)
+    refused.kill()
+    assert (code, words in refused.log()) == (1, True), refused.log()
