@@ -26,6 +26,7 @@ from odradek.protocol.errors import (
     MalformedRequest,
     RequestTimedOut,
 )
+from odradek.protocol.messages.alter_partition import AlterPartitionResponse
 from odradek.protocol.messages.brokers import (
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.client.address import Address
     from odradek.client.connection import Connection
+    from odradek.protocol.messages.alter_partition import AlterPartitionRequest
     from odradek.protocol.schema import Request, Response
 
     from .membership import Identity
@@ -85,6 +87,7 @@ class Member:
         self._reader = QuorumReader(self._observer, connect)
         self._reading = DiskThreads(1, "metadata log")
         self._beats = ControllerChannel("heartbeats", self._leader, connect)
+        self._isr = ControllerChannel("in-sync replicas", self._leader, connect)
         self._requests = ControllerChannel("controller", self._leader, connect)
         self._applied = asyncio.Event()  # another one for each image
         self._woken = asyncio.Event()
@@ -174,6 +177,7 @@ class Member:
         self._tasks.clear()
         self._beats.close()
         self._requests.close()
+        self._isr.close()
         self._reading.submit(self._reader.close, lambda _, __: None)
         self._reading.close(waits=False)
 
@@ -199,6 +203,17 @@ class Member:
                         f"no controller has answered: {error}"
                     ) from error
             await self._clock.sleep(_BACKOFF_MS)
+
+    async def alter_partitions(
+        self, request: AlterPartitionRequest
+    ) -> AlterPartitionResponse:
+        """The answer of the controller that leads, to changes of in-sync replicas.
+
+        Raises:
+            OSError, KafkaError, MalformedRequest: there is none; ask again.
+        """
+        timeout_s = self._options.registration_timeout_ms / 1000
+        return await self._isr.ask(request, AlterPartitionResponse, timeout_s)
 
     async def applied_until(
         self, is_there: Callable[[MetadataImage], bool], timeout_ms: int

@@ -77,6 +77,7 @@ class Publisher:
         coordinators: Coordinators,
         node_id: int,
         delete_topics: Callable[[Iterable[bytes]], Awaitable[None]],
+        on_recovering: Callable[[bytes, int, LeaderAndIsr], object],
     ) -> None:
         self.image: MetadataImage = EMPTY
         self._topics = topics
@@ -85,6 +86,7 @@ class Publisher:
         self._coordinators = coordinators
         self._node_id = node_id
         self._delete_topics = delete_topics
+        self._on_recovering = on_recovering
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
         """What the controllers decided on a partition last."""
@@ -148,6 +150,10 @@ class Publisher:
         for place, partition in decisions.items():
             self._replicas.decide(place, _decision(partition))
         for place, partition in decisions.items():
+            if partition.leader_recovery_state and partition.leader == self._node_id:
+                topic_id = image.topic_ids[place.topic]
+                decided = _decision(partition)
+                self._on_recovering(topic_id, place.partition, decided)
             if place.topic in INTERNAL_TOPICS:
                 self._tell_coordinators(place, _known(before, place), partition)
 

@@ -28,6 +28,7 @@ class ClusterOptions(NamedTuple):
     registration_timeout_ms: int
     request_timeout_ms: int
     shutdown_timeout_ms: int
+    lag_max_ms: int = 30_000
 
 
 def is_member(config: BrokerConfig) -> bool:
@@ -54,6 +55,7 @@ def cluster_options(config: BrokerConfig) -> ClusterOptions | None:
         _number(config, "initial.broker.registration.timeout.ms", 60_000),
         _number(config, "controller.quorum.request.timeout.ms", 2_000),
         _number(config, "controlled.shutdown.timeout.ms", 30_000),
+        _number(config, "replica.lag.time.max.ms", 30_000),
     )
 
 

@@ -5,6 +5,7 @@ A broker that is all of its own cluster loads none of this.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,12 @@ from odradek.broker.config.cluster_options import cluster_options, is_member
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.uuids import random_uuid
+from odradek.storage.directory.log_directory import NO_EPOCH
 
 if TYPE_CHECKING:
-    import asyncio
-
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
+    from odradek.broker.cluster.peers import Peers
     from odradek.broker.cluster.publisher import Publisher
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -64,6 +65,7 @@ class Joining:
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.membership import Identity
+        from odradek.broker.cluster.peers import Peers
         from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.handlers.topics.topic_deletion import delete_topics
@@ -74,7 +76,9 @@ class Joining:
             timeout_s = options.request_timeout_ms / 1000
             return Connection(address.host, address.port, timeout_s=timeout_s)
 
+        self._directories = services.log_manager.directories
         topics = services.metadata
+        self._has_lost_logs = bool(topics.offline)
         assert isinstance(topics, MemberTopics)
         identity = Identity(
             services.node_id,
@@ -87,6 +91,7 @@ class Joining:
                 if each.directory_id is not None
             ),
             config.broker_rack,
+            self._previous_epoch(),
         )
         self.member: Member = Member(
             identity,
@@ -103,7 +108,17 @@ class Joining:
             _Coordinators(services),
             services.node_id,
             lambda ids: delete_topics(services, ids),
+            lambda *recovering: self._peers.note_recovered(*recovering),
         )
+        self._peers: Peers = Peers(
+            services.node_id,
+            options.lag_max_ms,
+            self._publisher,
+            self.member,
+            services.clock,
+        )
+        services.replica_manager.cluster = self._peers
+        self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
         services.replica_manager.obey(self._publisher.decided)
@@ -122,17 +137,32 @@ class Joining:
         Raises:
             StartError: they keep us away from clients.
         """
+        self._asking = asyncio.get_running_loop().create_task(
+            self._peers.run(), name="in-sync replicas"
+        )
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)
 
     async def leave(self) -> None:
         """Stop, once others have what this broker leads."""
+        for directory in self._directories:
+            directory.broker_epoch = self.member.broker_epoch
         await self.member.leave()
 
     async def close(self) -> None:
         """Be no broker of the cluster any more."""
         self.member.failed.remove_done_callback(_stop)
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
         await self.member.close()
+
+    def _previous_epoch(self) -> int:
+        """That of the registration before, if nothing was lost since."""
+        if self._has_lost_logs:
+            return NO_EPOCH
+        epochs = {each.previous_broker_epoch for each in self._directories}
+        return epochs.pop() if len(epochs) == 1 else NO_EPOCH
 
 
 class _Coordinators:

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
-CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
+CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":%d}'
+NO_EPOCH: Final = -1
+_EPOCH_IN_MARKER: Final = re.compile(rb'"brokerEpoch":(\d+)')
 NAME_SIZE_MAX: Final = 255  # bytes, of a name in most file systems
 
 _KRAFT_METADATA: Final = "__cluster_metadata-0"
@@ -175,6 +177,8 @@ class LogDirectory:
         self.deleted: dict[Path, TopicPartition] = {}
         self.futures: dict[Path, TopicPartition] = {}
         self.was_clean = False
+        # Of the registration with controllers, that before and this one; mostly none.
+        self.previous_broker_epoch = self.broker_epoch = NO_EPOCH
         self.directory_id: bytes | None = None
         self.failure: KafkaStorageError | None = None
         self._files = files
@@ -203,6 +207,7 @@ class LogDirectory:
         self.was_clean = self._files.exists(marker) or not (
             self.partitions or self.futures
         )
+        self.previous_broker_epoch = self._epoch_in(marker)
         if not self.was_clean:
             _log.warning(
                 "the last stop of %s was not a clean one (a restored backup had none):"
@@ -292,10 +297,17 @@ class LogDirectory:
         """
         marker = self.path / CLEAN_MARKER_NAME
         try:
-            self._files.write_atomic(marker, CLEAN_MARKER)
+            self._files.write_atomic(marker, CLEAN_MARKER % self.broker_epoch)
         except KafkaStorageError:
             self._files.unlink(marker)
             raise
+
+    def _epoch_in(self, marker: Path) -> int:
+        """The epoch of the registration with which the last stop was a clean one."""
+        if not self._files.exists(marker):
+            return NO_EPOCH
+        found = _EPOCH_IN_MARKER.search(self._files.read_bytes(marker))
+        return NO_EPOCH if found is None else int(found[1])
 
     def _make(self) -> None:
         """``mkdir -p`` that a power cut does not undo."""

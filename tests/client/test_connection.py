@@ -41,6 +41,7 @@ def real_listener() -> Listener:
     clock, config = FakeClock(), BrokerConfig()
     services: Any = SimpleNamespace(
         authorizer=None,
+        cluster=None,
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),

@@ -35,9 +35,16 @@ class World:
         self.resources = ResourceOptions(catalog)
         self.leaders: dict[TopicPartition, int] = {}
         self.told: list[tuple[str, TopicPartition]] = []
+        self.recovering: list[tuple[bytes, int, int]] = []
         self.image: MetadataImage = EMPTY
         self.publisher = Publisher(
-            self.topics, self.resources, self, self, US, self.delete_topics
+            self.topics,
+            self.resources,
+            self,
+            self,
+            US,
+            self.delete_topics,
+            self.recover,
         )
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
@@ -51,6 +58,9 @@ class World:
 
     def resign(self, topic_partition: TopicPartition) -> None:
         self.told.append(("resign", topic_partition))
+
+    def recover(self, topic_id: bytes, number: int, decided: LeaderAndIsr) -> None:
+        self.recovering.append((topic_id, number, decided.leader_epoch))
 
     async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
         for deletion in await self.topics.begin_deletions(topic_ids):
@@ -150,6 +160,16 @@ async def test_coordinators_go_with_the_leaders_of_their_topics(tmp_path: Path) 
         await at.publish(made, newer)  # others may have led in 6
     told = ["elect", "resign", "elect", "elect"]
     assert at.told == [(what, place) for what in told]
+
+
+async def test_what_an_unclean_election_has_left_to_us_is_reported(
+    tmp_path: Path,
+) -> None:
+    ours, theirs = partition("a", 0, US), partition("a", 1, ANOTHER)
+    ours.leader_recovery_state = theirs.leader_recovery_state = 1
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), ours, theirs)
+        assert at.recovering == [(topic_id("a"), 0, 3)]
 
 
 async def test_options_quotas_and_users(tmp_path: Path) -> None:

@@ -294,3 +294,33 @@ async def test_where_there_is_nothing_to_load_nothing_is_told(
     async with tally_broker(tmp_path) as broker:
         await loaded(broker)
     assert not caplog.records
+
+
+async def test_who_does_not_lead_a_partition_does_not_coordinate(
+    tmp_path: Path,
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        place = TopicPartition(TOPIC, broker.runtime.partition_of("a"))
+        leadership = broker.runtime.replica_manager.partition(place).leadership
+        leadership.replicas = leadership.replicas._replace(is_leader=False)
+        broker.runtime.load_all()
+        with pytest.raises(NotCoordinator):
+            broker.runtime.shard(place.partition)
+
+
+async def test_who_resigns_forgets_and_who_is_elected_loads_anew(
+    tmp_path: Path,
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        await loaded(broker)
+        broker.add("a")
+        await broker.replicas.commit()
+        partition = broker.runtime.partition_of("a")
+        before = broker.runtime.shard(partition)
+        broker.runtime.resign(partition)
+        assert before not in list(broker.runtime.shards())
+        broker.runtime.elect(partition)
+        await broker.runtime.loaded()
+        after = broker.runtime.shard(partition)
+        assert after is not before
+        assert broker.read("a") == 1

@@ -73,6 +73,7 @@ class Broker:
             live=live,
             resources=NO_OPTIONS,
             authorizer=None,
+            cluster=None,
         )
         self.dispatcher = Dispatcher(services, registry.registered_handlers())
         self.connection = ConnectionInfo()
@@ -117,7 +118,7 @@ def test_a_header_is_read_once_its_handler_is_loaded(
 
     live = LiveConfig(BrokerConfig())
     services: Any = SimpleNamespace(
-        bugs=broker.bugs, live=live, resources=NO_OPTIONS, authorizer=None
+        bugs=broker.bugs, live=live, resources=NO_OPTIONS, authorizer=None, cluster=None
     )
     frame = memoryview(encode_request(HeartbeatRequest(), 4, 77, "me")[4:])
     header, _ = Dispatcher(services, Loading()).read_header(frame)

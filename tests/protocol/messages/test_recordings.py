@@ -24,6 +24,7 @@ NOT_RECORDED = {
     ApiKey.ADD_RAFT_VOTER,
     ApiKey.ALLOCATE_PRODUCER_IDS,  # by themselves, as these: see test_brokers
     ApiKey.ALTER_CONFIGS,
+    ApiKey.ALTER_PARTITION,
     ApiKey.BROKER_HEARTBEAT,
     ApiKey.BROKER_REGISTRATION,
     ApiKey.DELETE_SHARE_GROUP_STATE,

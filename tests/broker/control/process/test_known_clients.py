@@ -61,6 +61,7 @@ def dispatcher(clients: KnownClients) -> NotingDispatcher:
         live=LiveConfig(config),
         resources=NO_OPTIONS,
         authorizer=None,
+        cluster=None,
     )
     return NotingDispatcher(clients, services, HANDLERS)
 

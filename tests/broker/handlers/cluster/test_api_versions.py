@@ -46,6 +46,7 @@ def ask(
     features = Features(nothing, config.transaction_version)
     services: Any = SimpleNamespace(
         authorizer=None,
+        cluster=None,
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),

@@ -1,0 +1,133 @@
+"""Changes of the in-sync replicas, on their way to the controller.
+
+No I/O, no clock: `next_request` says what to ask, `take` takes the answer and says when
+to ask again, `lost` is told when there is none.
+
+Invariants: there is one request at a time, for all partitions. A partition has one
+proposal; a newer one takes the place of the one before, whose answer nobody hears.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.protocol.errors import ErrorCode, KafkaError, error_class
+from odradek.protocol.messages.alter_partition import (
+    AlterPartitionData,
+    AlterPartitionRequest,
+    AlterPartitionTopic,
+    BrokerState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from odradek.protocol.messages.alter_partition import (
+        AlteredPartition,
+        AlterPartitionResponse,
+    )
+
+    Place = tuple[bytes, int]  # topic id and partition
+    OnAnswer = Callable[[LeaderAndIsr | KafkaError], object]
+
+NOW_MS: Final = 0
+_WHILE_UNREGISTERED_MS: Final = 50
+_LATER_MS: Final = 100
+# Said of one partition, it is the controller that is another one by now.
+_ASK_AGAIN: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+class Proposal(NamedTuple):
+    """Who shall be in sync, and who hears what became of it."""
+
+    wanted: LeaderAndIsr
+    on_answer: OnAnswer
+
+
+class IsrChanges:
+    """What the leaders here have proposed."""
+
+    def __init__(self, node_id: int) -> None:
+        self._node_id = node_id
+        self._waiting: dict[Place, Proposal] = {}
+        self._asked: dict[Place, Proposal] = {}
+
+    def propose(
+        self, topic_id: bytes, number: int, wanted: LeaderAndIsr, on_answer: OnAnswer
+    ) -> None:
+        """Ask the controller for this, instead of what was proposed before."""
+        self._waiting[topic_id, number] = Proposal(wanted, on_answer)
+
+    def next_request(
+        self, broker_epoch: int, epochs: Mapping[int, int]
+    ) -> AlterPartitionRequest | None:
+        """All that waits; None: nothing does. ``epochs`` are those of the brokers."""
+        self._asked, self._waiting = self._waiting, {}
+        if not self._asked:
+            return None
+        topics: dict[bytes, AlterPartitionTopic] = {}
+        for (topic_id, number), (wanted, _) in self._asked.items():
+            topic = topics.setdefault(topic_id, AlterPartitionTopic(topic_id=topic_id))
+            topic.partitions = [
+                *topic.partitions,
+                AlterPartitionData(
+                    partition_index=number,
+                    leader_epoch=wanted.leader_epoch,
+                    new_isr=list(wanted.in_sync),
+                    new_isr_with_epochs=[
+                        BrokerState(broker_id=each, broker_epoch=epochs.get(each, -1))
+                        for each in wanted.in_sync
+                    ],
+                    partition_epoch=wanted.partition_epoch,
+                ),
+            ]
+        return AlterPartitionRequest(
+            broker_id=self._node_id,
+            broker_epoch=broker_epoch,
+            topics=list(topics.values()),
+        )
+
+    def lost(self) -> int:
+        """There was no answer: ask for the same again, after so many milliseconds."""
+        self._waiting = {**self._asked, **self._waiting}
+        self._asked = {}
+        return _LATER_MS
+
+    def take(self, response: AlterPartitionResponse) -> int:
+        """Hand out the answers. Returns after how many milliseconds to ask again."""
+        if response.error_code:
+            is_unregistered = response.error_code == ErrorCode.STALE_BROKER_EPOCH
+            self.lost()
+            return _WHILE_UNREGISTERED_MS if is_unregistered else _LATER_MS
+        asked, self._asked = self._asked, {}
+        wait_ms = NOW_MS
+        for topic in response.topics:
+            for answer in topic.partitions:
+                place = bytes(topic.topic_id), answer.partition_index
+                proposal = asked.pop(place, None)
+                if proposal is None or place in self._waiting:
+                    continue
+                if answer.error_code in _ASK_AGAIN:
+                    self._waiting[place] = proposal
+                    wait_ms = _LATER_MS
+                else:
+                    proposal.on_answer(_decided(proposal.wanted, answer))
+        for place, proposal in asked.items():  # of which nothing was said
+            self._waiting.setdefault(place, proposal)
+            wait_ms = _LATER_MS
+        return wait_ms
+
+
+def _decided(
+    wanted: LeaderAndIsr, answer: AlteredPartition
+) -> LeaderAndIsr | KafkaError:
+    if answer.error_code:
+        return error_class(answer.error_code)()
+    return LeaderAndIsr(
+        answer.leader_id,
+        answer.leader_epoch,
+        wanted.replicas,
+        tuple(answer.isr),
+        answer.partition_epoch,
+    )

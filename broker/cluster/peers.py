@@ -1,0 +1,129 @@
+"""The other brokers, as those ask about them who lead a partition here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.protocol.errors import KafkaError, MalformedRequest
+from odradek.protocol.messages.alter_partition import (
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+)
+
+from .isr_changes import IsrChanges
+
+if TYPE_CHECKING:
+    from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+    from odradek.broker.runtime.clock import Clock
+
+ANY_EPOCH = -1
+
+
+class Controller(Protocol):
+    """Who decides on in-sync replicas."""
+
+    @property
+    def broker_epoch(self) -> int:
+        """Of this broker's registration."""
+
+    async def alter_partitions(
+        self, request: AlterPartitionRequest
+    ) -> AlterPartitionResponse:
+        """The answer of the controller that leads."""
+
+
+class HasImage(Protocol):
+    """Whoever has the newest image."""
+
+    image: MetadataImage
+
+
+class Peers:
+    """What is known of them by the newest image; and what is proposed of them.
+
+    It is what a partition's `Replication` asks.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        lag_max_ms: int,
+        source: HasImage,
+        controller: Controller,
+        clock: Clock,
+    ) -> None:
+        self.node_id = node_id
+        self.lag_max_ms = lag_max_ms
+        self._source = source
+        self._controller = controller
+        self._clock = clock
+        self._changes = IsrChanges(node_id)
+        self._is_wanted = asyncio.Event()
+
+    def now_ms(self) -> int:
+        """The time, for lags."""
+        return self._clock.monotonic_ms()
+
+    def is_alive(self, broker_id: int) -> bool:
+        """Whether the broker is registered and not fenced."""
+        found = self._broker(broker_id)
+        return found is not None and not found.is_fenced
+
+    def may_be_in_sync(self, broker_id: int, broker_epoch: int) -> bool:
+        """Whether it is neither fenced nor stopping, nor another start of it."""
+        found = self._broker(broker_id)
+        return (
+            found is not None
+            and not found.is_fenced
+            and not found.is_stopping
+            and broker_epoch in (ANY_EPOCH, found.epoch)
+        )
+
+    def alter_in_sync(self, partition: Partition, proposal: LeaderAndIsr) -> None:
+        """Ask the controller; `Replication.on_answer` gets what it says."""
+
+        def on_answer(answer: LeaderAndIsr | KafkaError) -> None:
+            if partition.replication is not None:
+                partition.replication.on_answer(proposal, answer)
+
+        number = partition.topic_partition.partition
+        self._changes.propose(partition.topic_id, number, proposal, on_answer)
+        self._is_wanted.set()
+
+    def note_recovered(
+        self, topic_id: bytes, number: int, decided: LeaderAndIsr
+    ) -> None:
+        """What an unclean election has left to us is in order: say so.
+
+        What became of it the metadata say.
+        """
+        self._changes.propose(topic_id, number, decided, lambda _: None)
+        self._is_wanted.set()
+
+    async def run(self) -> None:
+        """Ask the controller for what is proposed, as long as somebody proposes."""
+        while True:
+            await self._is_wanted.wait()
+            self._is_wanted.clear()
+            epochs = {each.broker_id: each.epoch for each in self._brokers()}
+            request = self._changes.next_request(self._controller.broker_epoch, epochs)
+            if request is None:
+                continue
+            self._is_wanted.set()  # until nothing is left
+            try:
+                response = await self._controller.alter_partitions(request)
+            except (OSError, KafkaError, MalformedRequest):
+                wait_ms = self._changes.lost()
+            else:
+                wait_ms = self._changes.take(response)
+            if wait_ms:
+                await self._clock.sleep(wait_ms)
+
+    def _broker(self, broker_id: int) -> BrokerImage | None:
+        return self._source.image.brokers.get(broker_id)
+
+    def _brokers(self) -> list[BrokerImage]:
+        return list(self._source.image.brokers.values())
