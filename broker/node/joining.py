@@ -76,6 +76,7 @@ class Joining:
             timeout_s = options.request_timeout_ms / 1000
             return Connection(address.host, address.port, timeout_s=timeout_s)
 
+        self._services = services
         self._directories = services.log_manager.directories
         topics = services.metadata
         self._has_lost_logs = bool(topics.offline)
@@ -139,6 +140,11 @@ class Joining:
         """
         self._asking = asyncio.get_running_loop().create_task(
             self._peers.run(), name="in-sync replicas"
+        )
+        decisions = self._services.replica_manager.decisions
+        assert decisions is not None
+        self._services.scheduler.every(
+            max(self._peers.lag_max_ms // 2, 1), "in-sync replicas", decisions.shrink
         )
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)

@@ -37,12 +37,25 @@ class Decisions:
             self._follow(partition, decided)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
-        """Lead a partition, or let others lead it. One nobody asked for is not made."""
+        """Lead a partition, or let others lead it.
+
+        One that nobody has asked for is made where it has followers to watch.
+        """
         known = self._partitions.get(topic_partition)
-        if known is not None:
+        if known is None and decided.leader == self._node_id:
+            if len(decided.replicas) > 1:
+                _ = self._partitions[topic_partition]
+        elif known is not None:
             self._follow(known, decided)
 
+    def shrink(self) -> None:
+        """Go on without followers that lag behind. Called from time to time."""
+        for partition in list(self._partitions.values()):
+            if partition.replication is not None:
+                partition.replication.shrink()
+
     def _follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
+        partition.leadership.is_elsewhere = decided.leader != self._node_id
         if decided.leader == self._node_id:
             partition.make_leader(decided)
         else:

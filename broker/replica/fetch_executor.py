@@ -137,6 +137,8 @@ class FetchExecutor:
             found.failed_fetch_count += clients
 
     def _answer_or_wait(self, reader: FetchReader, finish: Finish[T]) -> T | Parked[T]:
+        if reader.params.note is not None:
+            reader.params.note(reader.wanted, reader.results)
         if reader.must_answer:
             return self._answer(reader, finish)
         fetches = self._fetches

@@ -251,6 +251,9 @@ class ReplicaManager:
             log.assign_epoch(partition.leadership.epoch)
         committer = self._committer.for_directory(log.directory.parent)
         partition.use_log(log, committer)
+        if partition.replication is not None:
+            log.visibility.raise_to(self._log_manager.checkpointed_high_watermark(log))
+            partition.raise_high_watermark()
         if committer.failure is not None:
             log.fail(committer.failure)
 

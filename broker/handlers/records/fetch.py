@@ -110,7 +110,9 @@ class Fetch:
     __slots__ = (
         "_ctx",
         "_is_replica",
+        "_log_starts",
         "_params",
+        "_replica",
         "_session",
         "_topic_ids",
         "wanted",
@@ -133,6 +135,12 @@ class Fetch:
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
             replica_id = request.replica_state.replica_id
         self._is_replica = replica_id > CONSUMER
+        if self._is_replica:
+            self._replica = replica_id, request.replica_state.replica_epoch
+            self._log_starts: dict[tuple[str, int], int] = {}
+            self._params = self._params._replace(
+                isolation=FetchIsolation.LOG_END, needs_leader=True, note=self._note
+            )
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
         for topic in request.topics:
             name: str | None = topic.topic
@@ -148,6 +156,7 @@ class Fetch:
                     refusal = ErrorCode.INVALID_REQUEST
                 elif self._is_replica:
                     refusal = self._refusal_of_replica(name, each)
+                    self._log_starts[name, each.partition] = each.log_start_offset
                 else:
                     refusal = ErrorCode.NONE
                 topic_partition = _new(TopicPartition, (key, each.partition))
@@ -166,13 +175,41 @@ class Fetch:
         self.wanted = list(wanted.values())
 
     def _refusal_of_replica(self, topic: str, wanted: FetchPartition) -> ErrorCode:
-        """No other broker holds copies of our partitions, whoever asks as one."""
+        """Who asks as one may hold no copy of our partition."""
         topic_partition = TopicPartition(topic, wanted.partition)
         if self._ctx.services.metadata.partition(topic_partition) is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        partition = self._ctx.services.replica_manager.partition(topic_partition)
+        replication = partition.replication
+        if not partition.leadership.replicas.is_leader or (
+            replication is not None and self._replica[0] in replication.followers
+        ):
+            return ErrorCode.NONE  # what is wrong with the epoch, the read will say
         if wanted.current_leader_epoch >= 0:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _note(
+        self, wanted: Sequence[PartitionFetch], results: Sequence[FetchResult]
+    ) -> None:
+        """The follower has everything below what it asks for."""
+        broker_id, broker_epoch = self._replica
+        find = self._ctx.services.replica_manager.partition
+        for each, result in zip(wanted, results, strict=True):
+            if result.is_final:
+                continue
+            replication = find(each.topic_partition).replication
+            if replication is None:
+                continue
+            follower = replication.followers.get(broker_id)
+            if follower is not None:
+                log_start = self._log_starts.get(each.topic_partition, -1)
+                replication.note_fetch(
+                    follower,
+                    result.offset_metadata,
+                    max(log_start, follower.log_start_offset),
+                    broker_epoch,
+                )
 
     def begin_session(self) -> None:
         """Let the next request name only what has changed, if there is room for it."""
@@ -282,6 +319,7 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
             min(request.min_bytes, max_bytes),
             max_bytes,
             version < FIRST_VERSION_OF_ANY_REPLICA,
+            None,
         ),
     )
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from .partition import Partition
 
+    Note = Callable[[Sequence["PartitionFetch"], Sequence["FetchResult"]], object]
+
 
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
@@ -26,7 +28,8 @@ _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 class FetchParams(NamedTuple):
     """What holds for a fetch as a whole. Sizes are those of the records.
 
-    ``needs_leader``: a replica that only follows does not answer it.
+    ``needs_leader``: a replica that only follows does not answer it. ``note`` is told
+    what was found at first, of a follower: nothing else counts for it.
     """
 
     isolation: FetchIsolation
@@ -34,6 +37,7 @@ class FetchParams(NamedTuple):
     min_bytes: int
     max_bytes: int
     needs_leader: bool = True
+    note: Note | None = None
 
 
 class PartitionFetch(NamedTuple):

@@ -25,12 +25,14 @@ class Leadership:
     ``epoch_start_offset`` is where the log ended when the leader epoch began,
     ``has_enough_in_sync`` whether acks=all can be promised. ``is_read_only``: it is a
     copy of another cluster's, and takes no writes of clients or coordinators.
+    ``is_elsewhere``: other brokers have it, and this one nothing that can be read.
     """
 
     __slots__ = (
         "epoch",
         "epoch_start_offset",
         "has_enough_in_sync",
+        "is_elsewhere",
         "is_read_only",
         "refusal",
         "replicas",
@@ -41,7 +43,7 @@ class Leadership:
         self.replicas = replicas
         self.epoch_start_offset = 0
         self.has_enough_in_sync = True
-        self.is_read_only = False
+        self.is_read_only = self.is_elsewhere = False
         self.refusal: KafkaError | None = None
 
     def check(self, current_leader_epoch: int = NO_EPOCH) -> None:
@@ -77,6 +79,8 @@ class Leadership:
         if self.refusal is not None:
             # A new one each time: a raised exception keeps its traceback for ever.
             raise type(self.refusal)(str(self.refusal))
+        if self.is_elsewhere:
+            raise NotLeaderOrFollower
         if current_leader_epoch != NO_EPOCH:
             if current_leader_epoch < self.epoch:
                 raise FencedLeaderEpoch
