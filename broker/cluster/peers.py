@@ -6,10 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.protocol.errors import KafkaError, MalformedRequest
-from odradek.protocol.messages.alter_partition import (
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-)
 
 from .isr_changes import IsrChanges
 
@@ -18,6 +14,10 @@ if TYPE_CHECKING:
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.messages.alter_partition import (
+        AlterPartitionRequest,
+        AlterPartitionResponse,
+    )
 
 ANY_EPOCH = -1
 

@@ -25,7 +25,7 @@ from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.quorum.image.image import (
@@ -56,8 +56,16 @@ class Replicas(Protocol):
         """Lead a partition, or follow, as the controllers decided."""
 
 
-class Coordinators(Protocol):
-    """What coordinates by the partitions of topics of its own."""
+class Actions(Protocol):
+    """What of a broker follows from what was decided, besides its replicas."""
+
+    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
+        """These are gone."""
+
+    def note_recovered(
+        self, topic_id: bytes, number: int, decided: LeaderAndIsr
+    ) -> None:
+        """What an unclean election has left to us is in order: say so."""
 
     def elect(self, topic_partition: TopicPartition) -> None:
         """This broker leads one, by a decision that is new."""
@@ -74,19 +82,15 @@ class Publisher:
         topics: MemberTopics,
         resources: ResourceOptions,
         replicas: Replicas,
-        coordinators: Coordinators,
+        actions: Actions,
         node_id: int,
-        delete_topics: Callable[[Iterable[bytes]], Awaitable[None]],
-        on_recovering: Callable[[bytes, int, LeaderAndIsr], object],
     ) -> None:
         self.image: MetadataImage = EMPTY
         self._topics = topics
         self._resources = resources
         self._replicas = replicas
-        self._coordinators = coordinators
+        self._actions = actions
         self._node_id = node_id
-        self._delete_topics = delete_topics
-        self._on_recovering = on_recovering
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
         """What the controllers decided on a partition last."""
@@ -111,7 +115,7 @@ class Publisher:
         topics = self._topics
         gone = [each for each in ids if topics.by_id(each) and each not in image.topics]
         if gone:
-            await self._delete_topics(gone)
+            await self._actions.delete_topics(gone)
         there = [image.topics[each] for each in ids if each in image.topics]
         new = [each for each in there if topics.by_id(each.topic_id) is None]
         for made in await topics.take_topics([_new_topic(each, image) for each in new]):
@@ -153,7 +157,7 @@ class Publisher:
             if partition.leader_recovery_state and partition.leader == self._node_id:
                 topic_id = image.topic_ids[place.topic]
                 decided = _decision(partition)
-                self._on_recovering(topic_id, place.partition, decided)
+                self._actions.note_recovered(topic_id, place.partition, decided)
             if place.topic in INTERNAL_TOPICS:
                 self._tell_coordinators(place, _known(before, place), partition)
 
@@ -166,9 +170,9 @@ class Publisher:
         leads = after.leader == self._node_id
         led = before is not None and before.leader == self._node_id
         if leads and (before is None or before.leader_epoch != after.leader_epoch):
-            self._coordinators.elect(place)
+            self._actions.elect(place)
         elif led and not leads:
-            self._coordinators.resign(place)
+            self._actions.resign(place)
 
     async def _publish_resources(
         self, before: MetadataImage, after: MetadataImage, *, is_first: bool

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from odradek.broker.metadata.known_broker import KnownBroker
 from odradek.broker.quorum.image.image import NO_LEADER
 
 if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 
     from .forwarding import Forwarding
+
+
+class KnownBroker(NamedTuple):
+    """A broker that clients may ask, and where on their listener."""
+
+    broker_id: int
+    host: str
+    port: int
+    rack: str | None
 
 
 class Placed(NamedTuple):

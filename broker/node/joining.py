@@ -17,6 +17,8 @@ from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
     from odradek.broker.cluster.peers import Peers
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
     from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.quorum.image.image import Endpoint
+    from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.protocol.topic_partition import TopicPartition
 
     from .parts import Parts
@@ -68,7 +71,7 @@ class Joining:
         from odradek.broker.cluster.peers import Peers
         from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.view import ClusterView
-        from odradek.broker.handlers.topics.topic_deletion import delete_topics
+        from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
         from odradek.client.connection import Connection
 
@@ -102,14 +105,13 @@ class Joining:
             services.clock,
         )
         self._topics: MemberTopics = topics
-        self._publisher: Publisher = Publisher(
-            topics,
-            services.resources,
-            services.replica_manager,
-            _Coordinators(services),
+        self._decisions = Decisions(
             services.node_id,
-            lambda ids: delete_topics(services, ids),
-            lambda *recovering: self._peers.note_recovered(*recovering),
+            services.replica_manager,
+            lambda place: self._publisher.decided(place),
+        )
+        self._publisher: Publisher = Publisher(
+            topics, services.resources, self._decisions, self, services.node_id
         )
         self._peers: Peers = Peers(
             services.node_id,
@@ -122,7 +124,6 @@ class Joining:
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
-        services.replica_manager.obey(self._publisher.decided)
 
     async def join(self) -> None:
         """Register, and apply what was decided before.
@@ -141,10 +142,10 @@ class Joining:
         self._asking = asyncio.get_running_loop().create_task(
             self._peers.run(), name="in-sync replicas"
         )
-        decisions = self._services.replica_manager.decisions
-        assert decisions is not None
         self._services.scheduler.every(
-            max(self._peers.lag_max_ms // 2, 1), "in-sync replicas", decisions.shrink
+            max(self._peers.lag_max_ms // 2, 1),
+            "in-sync replicas",
+            self._decisions.shrink,
         )
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)
@@ -170,12 +171,19 @@ class Joining:
         epochs = {each.previous_broker_epoch for each in self._directories}
         return epochs.pop() if len(epochs) == 1 else NO_EPOCH
 
+    # What follows from what was decided (Actions)
 
-class _Coordinators:
-    """Those of the broker, by the topics that they keep their records in."""
+    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
+        """These are gone."""
+        from odradek.broker.handlers.topics.topic_deletion import delete_topics
 
-    def __init__(self, services: Parts) -> None:
-        self._services = services
+        await delete_topics(self._services, topic_ids)
+
+    def note_recovered(
+        self, topic_id: bytes, number: int, decided: LeaderAndIsr
+    ) -> None:
+        """What an unclean election has left to us is in order: say so."""
+        self._peers.note_recovered(topic_id, number, decided)
 
     def elect(self, topic_partition: TopicPartition) -> None:
         """This broker leads one, by a decision that is new."""

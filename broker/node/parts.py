@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
     from odradek.broker.metadata.access.authorizer import Authorizer
+    from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.metadata.mirrored_topics import MirroredTopics
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from odradek.broker.upkeep.compaction.cleaning import Cleaning
     from odradek.broker.upkeep.moving import Moving
     from odradek.storage.directory.log_manager import LogManager
+
+    from .joining import Joining
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -311,3 +314,27 @@ class Parts:
         return ClientTelemetry(
             self.resources, self.clock, self.config.telemetry_max_bytes
         )
+
+
+def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
+    """The topics: our own, or those of a cluster."""
+    if not config.foreign:
+        from odradek.broker.metadata.topics import Topics
+
+        return Topics(catalog)
+    from .joining import topics_of
+
+    return topics_of(config, catalog)
+
+
+def joining_of(config: BrokerConfig, services: Parts) -> Joining | None:
+    """What joins a cluster; None: there is none to join.
+
+    Raises:
+        StartError: the options do not say how.
+    """
+    if not config.foreign:
+        return None
+    from .joining import joining_of
+
+    return joining_of(config, services)

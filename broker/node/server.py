@@ -23,7 +23,7 @@ from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
-from odradek.broker.node.parts import Parts
+from odradek.broker.node.parts import Parts, joining_of, topics_of
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import Clock, SystemClock
@@ -37,7 +37,6 @@ from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
-from .joining import joining_of, topics_of
 from .late_modules import load_for_logs, load_late
 from .listening import make_http_server, make_listeners, make_network, sources_of
 from .reconfiguration import follow_quotas

@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 from odradek.protocol.errors import NotLeaderOrFollower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from odradek.protocol.topic_partition import TopicPartition
 
     from .partition.partition import Partition
     from .partition.replica_state import LeaderAndIsr
+    from .replica_manager import ReplicaManager
 
 
 class Decisions:
-    """What was decided last, and those of our partitions that have to know it."""
+    """What was decided last; a replica manager leads that from now on, and no more."""
 
     def __init__(
         self,
         node_id: int,
-        partitions: Mapping[TopicPartition, Partition],
+        replica_manager: ReplicaManager,
         decided: Callable[[TopicPartition], LeaderAndIsr | None],
     ) -> None:
         self._node_id = node_id
-        self._partitions = partitions
+        self._partitions = replica_manager.asked_for
+        replica_manager.decisions = self
         self._decided = decided
 
     def begin(self, partition: Partition) -> None:

@@ -18,7 +18,6 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
 
 from .appends import OF_A_CLIENT, Appends, AppendTerms
-from .decisions import Decisions
 from .fetch_executor import FetchExecutor
 from .logs.checkpointer import Checkpointer
 from .logs.free_space import FreeSpace
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
     from odradek.storage.log.unified_log import UnifiedLog
 
     from .appends import AppendResults
+    from .decisions import Decisions
     from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
-    from .partition.replica_state import LeaderAndIsr
     from .partition.replication import Cluster
     from .waiting.delayed_delete_records import DeleteRecordsResult
 
@@ -91,7 +90,7 @@ class ReplicaManager:
         self._topics = topics
         self._log_manager = log_manager
         self._committer = committer
-        self._partitions = _Partitions(self._make)
+        self._partitions = self.asked_for = _Partitions(self._make)
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
         # Mostly empty, and asked for by every produce: without a call.
         self.unopened_logs: Set[TopicPartition] = self._opener.unopened
@@ -134,16 +133,6 @@ class ReplicaManager:
             UnknownTopicOrPartition: the catalogue has no such one.
         """
         return self._partitions[topic_partition]
-
-    def obey(self, decided: Callable[[TopicPartition], LeaderAndIsr | None]) -> None:
-        """Lead from now on what ``decided`` says, and nothing else."""
-        node_id = self._config.node_id
-        self.decisions = Decisions(node_id, self._partitions, decided)
-
-    def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
-        """Another broker leads a partition, or this one does."""
-        assert self.decisions is not None
-        self.decisions.decide(topic_partition, decided)
 
     def traffic(self, topic_partition: TopicPartition) -> Traffic:
         """What went through a partition since the start."""

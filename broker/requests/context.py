@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.client_quotas import ANONYMOUS
-from odradek.broker.metadata.known_broker import KnownBroker
 from odradek.protocol.api_keys import ApiKey
 
 from .needs import DENIED
 from .short_ways import NO_SHORT_WAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from odradek.broker.metadata.access.access import Access
 
@@ -193,13 +192,13 @@ class RequestContext:
         configured = self.services.config.advertised_address(self.listener_name)
         return configured or (self.local_host, self.local_port)
 
-    def known_brokers(self) -> list[KnownBroker]:
-        """The brokers that the client may ask, where it can reach them."""
+    def known_brokers(self) -> Iterable[tuple[int, str, int, str | None]]:
+        """Id, host, port and rack of the brokers that the client may ask."""
         services = self.services
         if services.cluster is not None:
             return services.cluster.brokers(self.listener_name)
-        address = self.advertised_address
-        return [KnownBroker(services.node_id, *address, services.config.broker_rack)]
+        host, port = self.advertised_address
+        return [(services.node_id, host, port, services.config.broker_rack)]
 
     @property
     def client(self) -> str:

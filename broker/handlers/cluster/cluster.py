@@ -50,10 +50,8 @@ def handle_describe_cluster(
         cluster_id=services.cluster_id,
         controller_id=services.node_id,
         brokers=[
-            DescribeClusterBroker(
-                broker_id=each.broker_id, host=each.host, port=each.port, rack=each.rack
-            )
-            for each in ctx.known_brokers()
+            DescribeClusterBroker(broker_id=node_id, host=host, port=port, rack=rack)
+            for node_id, host, port, rack in ctx.known_brokers()
         ],
         cluster_authorized_operations=cluster_operations(ctx)
         if asked

@@ -329,10 +329,8 @@ def _answer(
         operations = cluster_operations(ctx)
     return MetadataResponse(
         brokers=[
-            MetadataResponseBroker(
-                node_id=each.broker_id, host=each.host, port=each.port, rack=each.rack
-            )
-            for each in ctx.known_brokers()
+            MetadataResponseBroker(node_id=node_id, host=host, port=port, rack=rack)
+            for node_id, host, port, rack in ctx.known_brokers()
         ],
         cluster_id=services.cluster_id,
         controller_id=services.node_id,

@@ -37,15 +37,7 @@ class World:
         self.told: list[tuple[str, TopicPartition]] = []
         self.recovering: list[tuple[bytes, int, int]] = []
         self.image: MetadataImage = EMPTY
-        self.publisher = Publisher(
-            self.topics,
-            self.resources,
-            self,
-            self,
-            US,
-            self.delete_topics,
-            self.recover,
-        )
+        self.publisher = Publisher(self.topics, self.resources, self, self, US)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
         known = self.topics.partition(topic_partition)
@@ -59,7 +51,9 @@ class World:
     def resign(self, topic_partition: TopicPartition) -> None:
         self.told.append(("resign", topic_partition))
 
-    def recover(self, topic_id: bytes, number: int, decided: LeaderAndIsr) -> None:
+    def note_recovered(
+        self, topic_id: bytes, number: int, decided: LeaderAndIsr
+    ) -> None:
         self.recovering.append((topic_id, number, decided.leader_epoch))
 
     async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:

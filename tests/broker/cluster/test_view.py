@@ -1,8 +1,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from odradek.broker.cluster.view import ClusterView
-from odradek.broker.metadata.known_broker import KnownBroker
+from odradek.broker.cluster.view import ClusterView, KnownBroker
 from tests.broker.cluster.cluster_state import broker, partition, topic, topic_id
 from tests.broker.quorum.image.states import state
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.protocol.errors import NotLeaderOrFollower
 from odradek.protocol.topic_partition import TopicPartition
@@ -21,14 +22,14 @@ def epoch_of(broker: Replicas) -> int:
 
 async def test_who_was_decided_before_it_was_asked_for_leads(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
-        broker.manager.obey({T0: led_by(US, 4, 0)}.get)
+        Decisions(US, broker.manager, {T0: led_by(US, 4, 0)}.get)
         await broker.create_topic()
         broker.manager.partition(T0).leadership.check(4)
 
 
 async def test_a_partition_of_another_broker_is_not_led_here(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
-        broker.manager.obey({T0: led_by(ANOTHER, 4, 0)}.get)
+        Decisions(US, broker.manager, {T0: led_by(ANOTHER, 4, 0)}.get)
         await broker.create_topic()
         with pytest.raises(NotLeaderOrFollower):
             broker.manager.partition(T0).leadership.check()
@@ -36,7 +37,7 @@ async def test_a_partition_of_another_broker_is_not_led_here(tmp_path: Path) -> 
 
 async def test_what_nobody_has_decided_on_is_not_led(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
-        broker.manager.obey({}.get)
+        Decisions(US, broker.manager, {}.get)
         await broker.create_topic()
         with pytest.raises(NotLeaderOrFollower):
             broker.manager.partition(T0).leadership.check()
@@ -45,23 +46,23 @@ async def test_what_nobody_has_decided_on_is_not_led(tmp_path: Path) -> None:
 async def test_leadership_goes_and_returns(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         decided = {T0: led_by(US, 4, 0)}
-        broker.manager.obey(decided.get)
+        decisions = Decisions(US, broker.manager, decided.get)
         await broker.create_topic()
         leadership = broker.manager.partition(T0).leadership
-        broker.manager.decide(T0, led_by(ANOTHER, 5, 1))
+        decisions.decide(T0, led_by(ANOTHER, 5, 1))
         with pytest.raises(NotLeaderOrFollower):
             leadership.check()
-        broker.manager.decide(T0, led_by(US, 6, 2))
+        decisions.decide(T0, led_by(US, 6, 2))
         leadership.check(6)
-        broker.manager.decide(T0, led_by(ANOTHER, 5, 1))  # late
+        decisions.decide(T0, led_by(ANOTHER, 5, 1))  # late
         leadership.check(6)
 
 
 async def test_who_was_not_asked_for_is_not_made(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         decided = {T0: led_by(ANOTHER, 4, 0)}
-        broker.manager.obey(decided.get)
+        decisions = Decisions(US, broker.manager, decided.get)
         await broker.create_topic()
         decided[T0] = led_by(US, 5, 1)
-        broker.manager.decide(T0, decided[T0])
+        decisions.decide(T0, decided[T0])
         assert epoch_of(broker) == 5
