@@ -47,10 +47,6 @@ class ControllerChannel:
         """
         return await self._threads.run(self._ask, request, response_class, timeout_s)
 
-    def forget(self) -> None:
-        """Hang up, in the thread: who is asked next may be another one."""
-        self._threads.submit(self._close, lambda _, __: None)
-
     def close(self) -> None:
         """Hang up for good; nobody waits for what is still asked."""
         known = self._known

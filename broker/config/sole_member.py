@@ -2,7 +2,8 @@
 
 A file for one node of Apache Kafka names that node alone, and starts odradek too. One
 that names other controllers, or leaves controllers to others, is of a member of a
-cluster: started from it, a broker of its own would answer in that one's place.
+cluster: started from it, a broker of its own would answer in that one's place. One of
+a broker alone joins that cluster (see `cluster_options`).
 """
 
 from __future__ import annotations

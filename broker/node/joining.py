@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.cluster_options import cluster_options, is_member
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.quorum.image.image import Endpoint
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+    from odradek.client.address import Address
+    from odradek.client.connection import Connection
     from odradek.protocol.topic_partition import TopicPartition
 
     from .parts import Parts
@@ -73,11 +76,6 @@ class Joining:
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
-        from odradek.client.connection import Connection
-
-        def connect(address: Address) -> Connection:
-            timeout_s = options.request_timeout_ms / 1000
-            return Connection(address.host, address.port, timeout_s=timeout_s)
 
         self._services = services
         self._directories = services.log_manager.directories
@@ -88,7 +86,7 @@ class Joining:
             services.node_id,
             services.cluster_id,
             random_uuid(),
-            _endpoints(config),
+            endpoints_of(config),
             tuple(
                 each.directory_id
                 for each in services.log_manager.directories
@@ -101,7 +99,7 @@ class Joining:
             identity,
             [Address(each.host, each.port) for each in options.controllers],
             options,
-            connect,
+            partial(_connect, options.request_timeout_ms / 1000),
             services.clock,
         )
         self._topics: MemberTopics = topics
@@ -210,7 +208,18 @@ class Joining:
         return None
 
 
-def _endpoints(config: BrokerConfig) -> tuple[Endpoint, ...]:
+def _connect(timeout_s: float, address: Address) -> Connection:
+    from odradek.client.connection import Connection
+
+    return Connection(address.host, address.port, timeout_s=timeout_s)
+
+
+def endpoints_of(config: BrokerConfig) -> tuple[Endpoint, ...]:
+    """Where others reach the listeners of this broker.
+
+    Raises:
+        StartError: nobody says it of one.
+    """
     from odradek.broker.quorum.image.image import Endpoint
 
     endpoints = []

@@ -57,6 +57,8 @@ class Decisions:
                 partition.replication.shrink()
 
     def _follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
+        if decided.partition_epoch < partition.leadership.replicas.partition_epoch:
+            return  # late
         partition.leadership.is_elsewhere = decided.leader != self._node_id
         if decided.leader == self._node_id:
             partition.make_leader(decided)

@@ -289,21 +289,22 @@ class Dispatcher:
             ways.learn(bytes(frame[:_VERSION_END]), route, self._services)
         return exchange
 
+    def _function_of(self, handler: Handler) -> Callable[..., Any]:
+        function, key = handler.function, handler.request_class.api_key
+        cluster = self._services.cluster
+        if cluster is not None and cluster.forwarding.takes(key):
+            return cluster.forwarding.forward  # the controllers look at it
+        if self._services.authorizer is not None:
+            function = guarded(function, handler.needs)
+        return audited(function) if key in AUDITED else function
+
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)
         if handler is None:
             raise MalformedRequest(unsupported(header.api_key))
         version = header.api_version
         if handler.handles_version(version):
-            function = handler.function
-            cluster = self._services.cluster
-            if cluster is not None and cluster.forwarding.takes(header.api_key):
-                function = cluster.forwarding.forward  # the controllers look at it
-            else:
-                if self._services.authorizer is not None:
-                    function = guarded(function, handler.needs)
-                if header.api_key in AUDITED:
-                    function = audited(function)
+            function = self._function_of(handler)
             decode = decoder(
                 handler.request_class,
                 version,
@@ -336,8 +337,7 @@ def starts_alone(frame: memoryview) -> bool:
     """Whether this request is not started while answers before it have yet to come.
 
     The answer to a fetch may be many megabytes: a connection holds one at a time. That
-    to a handshake wakes a client which logs in again (``in_pieces.py``), for what came
-    before it.
+    to a handshake wakes a client which logs in again (``in_pieces.py``).
     """
     return int.from_bytes(frame[:2], "big") in _ALONE
 
@@ -367,8 +367,7 @@ def _decoder_of_refused(
         raise MalformedRequest(f"{_name(handler, version)} is not supported")
 
     def decode(frame: memoryview, position: int) -> tuple[Any, int]:
-        # Of versions that it does not know, the header's reader leaves the client
-        # id; those that are older than ours have nothing else behind it.
+        # The header's reader leaves the client id, in versions that it does not know.
         return read(frame, _behind_client_id(frame, position))
 
     return decode
@@ -384,7 +383,6 @@ def _refuse(context: RequestContext, request: Request) -> None:
 
 
 def _read_nothing(frame: memoryview, position: int) -> tuple[None, int]:
-    """Leave the body of a request of an unknown shape alone."""
     return None, len(frame)
 
 

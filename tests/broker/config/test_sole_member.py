@@ -33,6 +33,9 @@ def of(node_id: int = 1, **foreign: str) -> BrokerConfig:
         of(servers="localhost:9093"),
         of(servers="[::1]:9093"),
         of(roles="broker,controller", servers="kafka:9093"),
+        # Those join one, see `cluster_options`.
+        of(roles="broker", servers="a:9093"),
+        of(roles="broker", voters="1@a:1,2@b:1"),
     ],
 )
 def test_a_node_that_is_all_of_its_cluster_starts(config: BrokerConfig) -> None:
@@ -42,7 +45,6 @@ def test_a_node_that_is_all_of_its_cluster_starts(config: BrokerConfig) -> None:
 @pytest.mark.parametrize(
     ("config", "name", "reason"),
     [
-        (of(roles="broker"), ROLES, "write broker,controller, or leave it out"),
         (of(roles="controller"), ROLES, "write broker,controller, or leave it out"),
         (of(roles="broker,observer"), ROLES, "write broker,controller"),
         (of(voters="1@a:1,2@b:1,3@c:1"), VOTERS, "voter 2@b:1 is another node"),
@@ -50,7 +52,6 @@ def test_a_node_that_is_all_of_its_cluster_starts(config: BrokerConfig) -> None:
         (of(voters="localhost:9093"), VOTERS, "not like 1@localhost:9093"),
         (of(servers="a:9093,b:9093"), SERVERS, "controllers elsewhere"),
         (of(servers="localhost:9092"), SERVERS, "controllers elsewhere"),
-        (of(roles="broker", servers="a:9093"), ROLES, "leave it out"),
     ],
 )
 def test_a_member_of_a_cluster_does_not(

@@ -199,7 +199,6 @@ def test_copies_that_one_broker_cannot_hold_are_refused(
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("process.roles=broker,controller", "process.roles=broker"),
         ("process.roles=broker,controller", "process.roles=controller"),
         (
             "bootstrap.servers=localhost:9093",

@@ -135,9 +135,13 @@ def disagreements(
             yield f"{path} has no {field.name}"
             continue
         theirs = getattr(entity, field.name)
-        if theirs is None:
+        if theirs is None and not _is_array(field):
             theirs = NONES.get(field.metadata.get("kafka_type", ""))
         yield from _differ(getattr(ours, name), theirs, f"{path}.{name}")
+
+
+def _is_array(field: dataclasses.Field[typing.Any]) -> bool:
+    return typing.get_origin(without_none(field.type)[0]) is tuple
 
 
 def wrong_defaults(ours: typing.Any, kind: type) -> Iterator[str]:
@@ -166,7 +170,7 @@ def wrong_defaults(ours: typing.Any, kind: type) -> Iterator[str]:
 def _default(field: dataclasses.Field[typing.Any], *, is_array: bool) -> typing.Any:
     kafka_type = field.metadata.get("kafka_type", "")
     if field.default is None:
-        return NONES.get(kafka_type)
+        return None if is_array else NONES.get(kafka_type)
     if field.default is not dataclasses.MISSING:
         return field.default
     if kafka_type == "records" and not without_none(field.type)[1]:

@@ -1,0 +1,72 @@
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster.controller_channel import ControllerChannel
+from odradek.client.address import Address
+from odradek.client.errors import Unreachable
+from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
+
+FIRST, SECOND = Address("controller-1", 9093), Address("controller-2", 9093)
+
+
+class World:
+    """Controllers, of which one leads."""
+
+    def __init__(self) -> None:
+        self.leader: Address | None = FIRST
+        self.opened: list[Address] = []
+        self.closed: list[Address] = []
+        self.error: Exception | None = None
+        self.channel = ControllerChannel("test", lambda: self.leader, self.connect)
+
+    def connect(self, address: Address) -> Any:
+        self.opened.append(address)
+        return Link(self, address)
+
+    async def ask(self) -> Any:
+        return await self.channel.ask(EnvelopeRequest(), EnvelopeResponse, 1.0)
+
+
+class Link:
+    def __init__(self, world: World, address: Address) -> None:
+        self._world, self._address = world, address
+
+    def wait_for(self, timeout_s: float) -> None:
+        pass
+
+    def request(self, request: Any, response_class: Any) -> Any:
+        if self._world.error is not None:
+            raise self._world.error
+        return self._address
+
+    def close(self) -> None:
+        self._world.closed.append(self._address)
+
+
+async def test_one_connection_to_whoever_leads() -> None:
+    world = World()
+    assert [await world.ask(), await world.ask()] == [FIRST, FIRST]
+    world.leader = SECOND
+    assert await world.ask() == SECOND
+    assert (world.opened, world.closed) == ([FIRST, SECOND], [FIRST])
+    world.channel.close()
+
+
+async def test_nobody_is_asked_while_nobody_leads() -> None:
+    world = World()
+    world.leader = None
+    with pytest.raises(Unreachable, match="nobody leads"):
+        await world.ask()
+    world.channel.close()
+
+
+async def test_a_connection_that_fails_is_not_used_again() -> None:
+    world = World()
+    world.error = ConnectionResetError(104, "Connection reset by peer")
+    with pytest.raises(ConnectionResetError):
+        await world.ask()
+    world.error = None
+    assert await world.ask() == FIRST
+    assert (world.opened, world.closed) == ([FIRST, FIRST], [FIRST])
+    world.channel.close()
