@@ -1,4 +1,4 @@
-"""Questions to the controller that leads, one after the other.
+"""Questions to the controller that leads, or to a broker, one after the other.
 
 The client that commands use blocks: each channel has a thread of its own for it, so
 that what one waits for keeps nobody else.
@@ -30,9 +30,12 @@ class ControllerChannel:
         name: str,
         leader: Callable[[], Address | None],
         connect: Callable[[Address], Connection],
+        nobody: str = "nobody leads the quorum",
     ) -> None:
+        """``nobody`` is what is said when there is no leader."""
         self._leader = leader
         self._connect = connect
+        self._nobody = nobody
         self._threads = DiskThreads(1, name)
         self._known: tuple[Address, Connection] | None = None
 
@@ -60,7 +63,7 @@ class ControllerChannel:
     ) -> _Response:
         leader = self._leader()
         if leader is None:
-            raise Unreachable("nobody leads the quorum")
+            raise Unreachable(self._nobody)
         try:
             connection = self._connected(leader)
             connection.wait_for(timeout_s)

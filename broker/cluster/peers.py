@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Protocol
 
+from odradek.broker.replica.partition.replication import Replication
 from odradek.protocol.errors import KafkaError, MalformedRequest
 
 from .isr_changes import IsrChanges
@@ -86,7 +87,7 @@ class Peers:
         """Ask the controller; `Replication.on_answer` gets what it says."""
 
         def on_answer(answer: LeaderAndIsr | KafkaError) -> None:
-            if partition.replication is not None:
+            if isinstance(partition.replication, Replication):
                 partition.replication.on_answer(proposal, answer)
 
         number = partition.topic_partition.partition

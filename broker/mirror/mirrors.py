@@ -69,7 +69,7 @@ class Mirrors:
         bugs: Bugs,
         make_source: Callable[[MirrorSettings], Source] = Source,
     ) -> None:
-        following = Following(topics, replica_manager, log_manager, committer, clock)
+        following = Following(topics, replica_manager, log_manager, clock)
         self._parts = MirrorParts(
             topics, mirrored, following, groups, live, clock, bugs
         )

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.config.cluster_options import cluster_options, is_member
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.runtime.start_error import StartError
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
     from odradek.broker.cluster.peers import Peers
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.client.address import Address
     from odradek.client.connection import Connection
-    from odradek.protocol.topic_partition import TopicPartition
 
     from .parts import Parts
 
@@ -67,6 +68,8 @@ class Joining:
     def __init__(
         self, config: BrokerConfig, options: ClusterOptions, services: Parts
     ) -> None:
+        from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
+        from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
         from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
@@ -75,6 +78,7 @@ class Joining:
         from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.replica.decisions import Decisions
+        from odradek.broker.replica.follower_replicas import FollowerReplicas
         from odradek.client.address import Address
 
         self._services = services
@@ -119,6 +123,21 @@ class Joining:
             services.clock,
         )
         services.replica_manager.cluster = self._peers
+        (listener, *_) = identity.endpoints
+        self._fetchers: Fetchers = Fetchers(
+            FollowerParts(
+                services.node_id,
+                FollowerReplicas(
+                    services.replica_manager, services.log_manager, services.clock
+                ),
+                lambda: self.member.broker_epoch,
+                services.clock,
+                services.bugs,
+            ),
+            lambda leader: address_in(self._publisher.image, leader, listener.name),
+            partial(_connect, options.request_timeout_ms / 1000),
+        )
+        self._decisions.leaders = self._fetchers
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
@@ -153,6 +172,7 @@ class Joining:
         for directory in self._directories:
             directory.broker_epoch = self.member.broker_epoch
         await self.member.leave()
+        await self._fetchers.stop()
 
     async def close(self) -> None:
         """Be no broker of the cluster any more."""
@@ -160,6 +180,7 @@ class Joining:
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
+        await self._fetchers.stop()
         await self.member.close()
 
     def _previous_epoch(self) -> int:
@@ -175,7 +196,11 @@ class Joining:
         """These are gone."""
         from odradek.broker.handlers.topics.topic_deletion import delete_topics
 
-        await delete_topics(self._services, topic_ids)
+        gone = list(topic_ids)
+        for topic in filter(None, map(self._topics.by_id, gone)):
+            for each in topic.partitions:
+                self._fetchers.forget(TopicPartition(topic.name, each.partition))
+        await delete_topics(self._services, gone)
 
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr

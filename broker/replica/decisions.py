@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.protocol.errors import NotLeaderOrFollower
+
+from .partition.replication import Replication
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
     from .replica_manager import ReplicaManager
 
 
+class Leaders(Protocol):
+    """Whoever has partitions follow their leaders."""
+
+    def follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
+        """Have it follow the leader that was decided; -1: nobody leads."""
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """It follows nobody any more."""
+
+
 class Decisions:
     """What was decided last; a replica manager leads that from now on, and no more."""
 
@@ -25,6 +37,7 @@ class Decisions:
         replica_manager: ReplicaManager,
         decided: Callable[[TopicPartition], LeaderAndIsr | None],
     ) -> None:
+        self.leaders: Leaders | None = None  # nobody is followed
         self._node_id = node_id
         self._partitions = replica_manager.asked_for
         replica_manager.decisions = self
@@ -41,26 +54,32 @@ class Decisions:
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
         """Lead a partition, or let others lead it.
 
-        One that nobody has asked for is made where it has followers to watch.
+        One that nobody has asked for is made where it has followers to watch, or a
+        leader to follow.
         """
         known = self._partitions.get(topic_partition)
-        if known is None and decided.leader == self._node_id:
-            if len(decided.replicas) > 1:
-                _ = self._partitions[topic_partition]
-        elif known is not None:
+        if known is not None:
             self._follow(known, decided)
+        elif self._node_id in decided.replicas and len(decided.replicas) > 1:
+            _ = self._partitions[topic_partition]
 
     def shrink(self) -> None:
         """Go on without followers that lag behind. Called from time to time."""
         for partition in list(self._partitions.values()):
-            if partition.replication is not None:
+            if isinstance(partition.replication, Replication):
                 partition.replication.shrink()
 
     def _follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
         if decided.partition_epoch < partition.leadership.replicas.partition_epoch:
             return  # late
-        partition.leadership.is_elsewhere = decided.leader != self._node_id
-        if decided.leader == self._node_id:
+        is_replica = self._node_id in decided.replicas
+        partition.leadership.is_elsewhere = not is_replica
+        leads = decided.leader == self._node_id
+        if self.leaders is not None and (leads or not is_replica):
+            self.leaders.forget(partition.topic_partition)
+        if leads:
             partition.make_leader(decided)
-        else:
-            partition.make_follower(decided)
+            return
+        partition.make_follower(decided)
+        if self.leaders is not None and is_replica:
+            self.leaders.follow(partition, decided)

@@ -1,8 +1,9 @@
-"""Copies of another cluster's partitions: its batches are appended as they are.
+"""Partitions that follow others: batches are appended as they are there.
 
-What a follower does with its leader's answers, for who reads as a consumer: the other
-cluster shows what is committed there and nothing else, so all of it may be read here
-as soon as it is as durable as `durability` asks for.
+A mirror's copy of another cluster does what a follower does with its leader's answers,
+but reads as a consumer: the other cluster shows what is committed there and nothing
+else, so all of it may be read here as soon as it is as durable as `durability` asks
+for.
 
 Invariant: while a copy is cut nobody writes older checkpoints over those of the cut.
 """
@@ -19,7 +20,6 @@ from odradek.storage.log.follower_log import FollowerLog
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from odradek.broker.durability.committer import Committer
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
@@ -32,39 +32,30 @@ if TYPE_CHECKING:
     from .replica_manager import ReplicaManager
 
 
-class Following:
-    """Appends to copies, cuts them, and makes them partitions like all others."""
+class Copies:
+    """Appends to copies of what others lead, and cuts them."""
 
     def __init__(
         self,
-        topics: Topics,
         replica_manager: ReplicaManager,
         log_manager: LogManager,
-        committer: Committer,
         clock: Clock,
     ) -> None:
-        self._topics = topics
         self._replica_manager = replica_manager
         self._log_manager = log_manager
-        self._committer = committer
         self._clock = clock
 
-    async def copy(self, topic_partition: TopicPartition) -> Partition:
-        """The partition, its log open; it takes no other writes from now on.
+    def check(self, partition: Partition) -> None:
+        """See that it is a copy.
 
         Raises:
-            KafkaError: it cannot be served.
+            KafkaError: it is none, or cannot be used.
         """
-        await self._replica_manager.open([topic_partition])
-        partition = self._replica_manager.partition(topic_partition)
-        partition.leadership.check()
-        if partition.topic_id not in self._topics.mirrored:
-            raise NotLeaderOrFollower("it is a copy no longer")
-        if not partition.leadership.is_read_only:
-            partition.leadership.set_read_only(
-                True, partition.config.min_insync_replicas
-            )
-        return partition
+        raise NotImplementedError
+
+    def epoch_max(self, partition: Partition) -> int | None:
+        """The last leader epoch whose batches are taken; None: of any."""
+        raise NotImplementedError
 
     def append(self, partition: Partition, batches: Buffer) -> AppendInfo:
         """Append batches that follow the log end, gaps allowed. Not durable on return.
@@ -76,7 +67,7 @@ class Following:
             DiskFull: nothing was written; it may be tried again.
             KafkaError: the log cannot take them.
         """
-        _check(partition)
+        self.check(partition)
         appends = self._replica_manager.appends
         now_ms = self._clock.now_ms()
         appends.free_space.sample_if_due(now_ms)
@@ -84,7 +75,7 @@ class Following:
             appends.check_room(partition)
         log = self._log(partition)
         try:
-            info = self._follower(log).append(batches, now_ms)
+            info = self.follower(log).append(batches, now_ms, self.epoch_max(partition))
         except StorageFailure as error:
             if partition.committer is not None:
                 partition.committer.fail(error)
@@ -112,12 +103,69 @@ class Following:
             KafkaError: the disk fails; the log has failed then.
         """
         await self._replica_manager.checkpointer.close()  # no round is under way
-        _check(partition)
+        self.check(partition)
         log, now_ms = self._log(partition), self._clock.now_ms()
-        act(self._follower(log), now_ms)
+        act(self.follower(log), now_ms)
         removed = log.truncation.take_removed_segments()
         self._log_manager.remove_later(log, removed, now_ms)
         partition.check_all_waiting()
+
+    def _log(self, partition: Partition) -> UnifiedLog:
+        if partition.log is None or not partition.is_written:
+            return self._replica_manager.begin_log(partition)
+        return partition.log
+
+    def follower(self, log: UnifiedLog) -> FollowerLog:
+        """The log, as one who follows changes it."""
+        return FollowerLog(log, self._write_checkpoints)
+
+    def _write_checkpoints(self) -> None:
+        self._log_manager.checkpoint_job()()
+
+
+class Following(Copies):
+    """Copies of another cluster, and how they become partitions like all others."""
+
+    def __init__(
+        self,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        clock: Clock,
+    ) -> None:
+        super().__init__(replica_manager, log_manager, clock)
+        self._topics = topics
+
+    async def copy(self, topic_partition: TopicPartition) -> Partition:
+        """The partition, its log open; it takes no other writes from now on.
+
+        Raises:
+            KafkaError: it cannot be served.
+        """
+        await self._replica_manager.open([topic_partition])
+        partition = self._replica_manager.partition(topic_partition)
+        partition.leadership.check()
+        if partition.topic_id not in self._topics.mirrored:
+            raise NotLeaderOrFollower("it is a copy no longer")
+        if not partition.leadership.is_read_only:
+            partition.leadership.set_read_only(
+                True, partition.config.min_insync_replicas
+            )
+        return partition
+
+    def check(self, partition: Partition) -> None:
+        """See that it is a copy.
+
+        Raises:
+            KafkaError: it is none, or cannot be used.
+        """
+        partition.leadership.check()
+        if not partition.leadership.is_read_only:
+            raise NotLeaderOrFollower("it is a copy no longer")
+
+    def epoch_max(self, partition: Partition) -> int | None:
+        """None: epochs are those of the other cluster."""
+        return None
 
     def release(self, partition: Partition, epoch: int) -> None:
         """Let it be a copy no longer: what follows is ours, in this leader epoch."""
@@ -126,20 +174,3 @@ class Following:
         leadership.begin_epoch(epoch, partition.view.log_end_offset)
         if log is not None:
             log.assign_epoch(epoch)
-
-    def _log(self, partition: Partition) -> UnifiedLog:
-        if partition.log is None or not partition.is_written:
-            return self._replica_manager.begin_log(partition)
-        return partition.log
-
-    def _follower(self, log: UnifiedLog) -> FollowerLog:
-        return FollowerLog(log, self._write_checkpoints)
-
-    def _write_checkpoints(self) -> None:
-        self._log_manager.checkpoint_job()()
-
-
-def _check(partition: Partition) -> None:
-    partition.leadership.check()
-    if not partition.leadership.is_read_only:
-        raise NotLeaderOrFollower("it is a copy no longer")

@@ -236,8 +236,10 @@ class ReplicaManager:
         self._use_log(partition, log)
 
     def _use_log(self, partition: Partition, log: UnifiedLog) -> None:
-        if not partition.leadership.is_read_only:  # else its epochs are in its batches
-            log.assign_epoch(partition.leadership.epoch)
+        leadership = partition.leadership
+        if leadership.replicas.is_leader and not leadership.is_read_only:
+            # Else its epochs are in its batches.
+            log.assign_epoch(leadership.epoch)
         committer = self._committer.for_directory(log.directory.parent)
         partition.use_log(log, committer)
         if partition.replication is not None:

@@ -95,8 +95,10 @@ class FollowerLog:
         self.log.increment_log_start(log_start, LogStartReason.LEADER_OFFSET_INCREMENT)
         return info
 
-    def append(self, records: Buffer, now_ms: int) -> AppendInfo:
-        """Append what the leader sent.
+    def append(
+        self, records: Buffer, now_ms: int, epoch_max: int | None = None
+    ) -> AppendInfo:
+        """Append what the leader sent, up to the first batch above ``epoch_max``.
 
         The leader's log may begin inside of a batch, by DeleteRecords. A follower that
         starts there is empty and gets the whole batch, which begins below its log end:
@@ -107,7 +109,7 @@ class FollowerLog:
         """
         log = self.log
         try:
-            return log.replica_appender.append_as_follower(records, now_ms)
+            return log.replica_appender.append_as_follower(records, now_ms, epoch_max)
         except UnexpectedAppendOffset as error:
             end = log.log_end_offset
             is_empty = end == log.log_start_offset
@@ -121,7 +123,7 @@ class FollowerLog:
             log.truncation.truncate_fully_and_start_at(
                 error.first_offset, now_ms, checkpoint=self._checkpoint
             )
-            return log.replica_appender.append_as_follower(records, now_ms)
+            return log.replica_appender.append_as_follower(records, now_ms, epoch_max)
 
     def truncate_to_divergence(
         self, leader_end: EpochEndOffset, now_ms: int

@@ -31,8 +31,13 @@ class ReplicaAppender:
         self._aborts = aborts
         self._truncation = truncation
 
-    def append_as_follower(self, batches: Buffer, now_ms: int) -> AppendInfo:
+    def append_as_follower(
+        self, batches: Buffer, now_ms: int, epoch_max: int | None = None
+    ) -> AppendInfo:
         """Write batches as a leader has them, in one call. Not durable on return.
+
+        From the first one on that is of a leader epoch above ``epoch_max`` nothing is
+        written: who answered leads in an epoch that we do not follow yet.
 
         Nothing is assigned: offsets and epochs are those in the batches. A last batch
         that was cut is left out; without any whole one nothing is done, and the
@@ -45,14 +50,22 @@ class ReplicaAppender:
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.
         """
-        return self._append_as_sent(batches, now_ms, AppendOrigin.REPLICATION)
+        return self._append_as_sent(
+            batches, now_ms, AppendOrigin.REPLICATION, epoch_max
+        )
 
     def _append_as_sent(
-        self, batches: Buffer, now_ms: int, origin: AppendOrigin
+        self,
+        batches: Buffer,
+        now_ms: int,
+        origin: AppendOrigin,
+        epoch_max: int | None = None,
     ) -> AppendInfo:
         state = self._state
         state.check_writable()
         found = analyse(batches)
+        if epoch_max is not None:
+            found = found.up_to_epoch(epoch_max)
         start, end = state.watermarks.log_start_offset, state.local.end.offset
         if not found.batches:
             return AppendInfo(-1, -1, -1, -1, start)

@@ -47,6 +47,13 @@ class BatchAnalysis(NamedTuple):
     max_timestamp: int = -1
     offset_of_max_timestamp: int = NO_OFFSET
 
+    def up_to_epoch(self, epoch_max: int) -> "BatchAnalysis":
+        """Of those before the first one whose leader epoch is above ``epoch_max``."""
+        for index, (_, header) in enumerate(self.batches):
+            if header.partition_leader_epoch > epoch_max:
+                return _sum_up(self.batches[:index])
+        return self
+
 
 def analyse(data: Buffer) -> BatchAnalysis:
     """The whole batches in ``data``; none when not even the first one is all there.
@@ -60,7 +67,6 @@ def analyse(data: Buffer) -> BatchAnalysis:
     if not batches:
         return BatchAnalysis(())
     next_offset = batches[0][1].base_offset
-    first_offset, latest = next_offset, (-1, NO_OFFSET)
     for position, header in batches:
         if header.magic != CURRENT_MAGIC or not check_crc(view[position:], header):
             raise CorruptMessage(f"the batch at offset {header.base_offset} is damaged")
@@ -70,11 +76,23 @@ def analyse(data: Buffer) -> BatchAnalysis:
                 f" batches are at offsets {_first_offsets(batches)}"
             )
         next_offset = header.next_offset
+    return _sum_up(batches)
+
+
+def _sum_up(batches: Sequence[tuple[int, BatchHeader]]) -> BatchAnalysis:
+    if not batches:
+        return BatchAnalysis(())
+    latest = (-1, NO_OFFSET)
+    for _, header in batches:
         if header.max_timestamp > latest[0]:
             latest = (header.max_timestamp, header.last_offset)
     position, last = batches[-1]
     return BatchAnalysis(
-        batches, position + last.size, first_offset, last.last_offset, *latest
+        batches,
+        position + last.size,
+        batches[0][1].base_offset,
+        last.last_offset,
+        *latest,
     )
 
 

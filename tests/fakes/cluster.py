@@ -4,6 +4,7 @@ from typing import Any
 
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.broker.replica.partition.replication import Replication
 
 LAG_MAX_MS = 30_000
 
@@ -36,7 +37,7 @@ class FakeCluster:
 
     def accept(self, partition: Partition) -> None:
         """The controller agrees with what was proposed last."""
-        assert partition.replication is not None
+        assert isinstance(partition.replication, Replication)
         proposal = self.proposals[-1]
         decided = proposal._replace(partition_epoch=proposal.partition_epoch + 1)
         partition.replication.on_answer(proposal, decided)

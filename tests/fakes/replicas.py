@@ -66,6 +66,12 @@ class FakeDirectoryCommitter:
         self.dirty[partition] = None
         self.requested.append(partition)
 
+    async def flush(self) -> None:
+        if self.failure is None:
+            self.sync()
+        if self.failure is not None:
+            raise self.failure
+
     def fail(self, error: StorageFailure) -> None:
         self.failure = error
         self._owner.on_failure(self.directory, error)

@@ -15,6 +15,7 @@ from odradek.broker.replica.partition.fetch_reader import (
     FetchResult,
     PartitionFetch,
 )
+from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked
@@ -182,7 +183,8 @@ class Fetch:
         partition = self._ctx.services.replica_manager.partition(topic_partition)
         replication = partition.replication
         if not partition.leadership.replicas.is_leader or (
-            replication is not None and self._replica[0] in replication.followers
+            isinstance(replication, Replication)
+            and self._replica[0] in replication.followers
         ):
             return ErrorCode.NONE  # what is wrong with the epoch, the read will say
         if wanted.current_leader_epoch >= 0:
@@ -199,7 +201,7 @@ class Fetch:
             if result.is_final:
                 continue
             replication = find(each.topic_partition).replication
-            if replication is None:
+            if not isinstance(replication, Replication):
                 continue
             follower = replication.followers.get(broker_id)
             if follower is not None:

@@ -25,7 +25,7 @@ class Leadership:
     ``epoch_start_offset`` is where the log ended when the leader epoch began,
     ``has_enough_in_sync`` whether acks=all can be promised. ``is_read_only``: it is a
     copy of another cluster's, and takes no writes of clients or coordinators.
-    ``is_elsewhere``: other brokers have it, and this one nothing that can be read.
+    ``is_elsewhere``: this broker is none of its replicas, and has nothing to read.
     """
 
     __slots__ = (

@@ -17,6 +17,7 @@ from odradek.storage.producers.verification_state import VerificationStates
 from odradek.storage.values.log_config import UNLIMITED
 
 from .durable_log_start import DurableLogStart
+from .followed import Followed
 from .leadership import Leadership
 from .replica_state import ReplicaState
 from .replication import Replication
@@ -92,7 +93,8 @@ class Partition:
         self.awaited: Any = None  # `AwaitedAppends` that another append may join
         self.is_internal = self.is_written = False
         self.log_end_fetch_count = 0
-        self.replication: Replication | None = None  # None: there is no other replica
+        # Of those that follow us, or of whom we follow; None: there is no other.
+        self.replication: Replication | Followed | None = None
         self._verifications: VerificationStates | None = None  # while there is no log
         self._host = host
         self._is_dirty, self._first_dirty_ms = False, 0
@@ -153,7 +155,7 @@ class Partition:
         if len(decided.replicas) == 1:
             self.replication = None
         else:
-            if self.replication is None:
+            if not isinstance(self.replication, Replication):
                 cluster = self._host.cluster
                 assert cluster is not None, "there is no other broker"
                 self.replication = Replication(self, cluster)
@@ -170,7 +172,8 @@ class Partition:
             return False
         is_new_epoch = decided.leader_epoch > self.leadership.epoch
         self.leadership.epoch = decided.leader_epoch
-        self.replication = None
+        if not isinstance(self.replication, Followed):
+            self.replication = Followed()
         self._use_replicas(
             ReplicaState(decided.replicas, (), False, decided.partition_epoch)
         )
@@ -370,9 +373,10 @@ class Partition:
         if log is None:
             return False
         is_bound = self._host.bounds_by_durability
-        end: OffsetMetadata | None = log.durable_end if is_bound else log.end_metadata
-        if self.replication is not None and end is not None:
-            end = self.replication.replicated_end(end)
+        own = log.durable_end if is_bound else log.end_metadata
+        end: OffsetMetadata | int | None = own
+        if self.replication is not None:
+            end = self.replication.replicated_end(own)
         return end is not None and log.visibility.raise_to(end)
 
     # Log start: the records below it are deleted

@@ -23,9 +23,7 @@ async def followed(broker: Replicas) -> Following:
     topic_id = random_uuid()
     await services.mirrored.begin(topic_id, "m")
     await broker.topics.create_topics([NewTopic("t", 1, {}, topic_id)])
-    return Following(
-        broker.topics, broker.manager, broker.logs, services.committer, broker.clock
-    )
+    return Following(broker.topics, broker.manager, broker.logs, broker.clock)
 
 
 async def test_batches_are_seen_when_they_are_durable(tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""One fetcher for each broker that leads a partition of which this one is a copy."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.cluster.controller_channel import ControllerChannel
+from odradek.broker.quorum.image.image import NO_LEADER
+from odradek.client.address import Address
+
+from .followed_partition import FollowedPartition
+from .replica_fetcher import ReplicaFetcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.broker.quorum.image.image import MetadataImage
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+    from odradek.client.connection import Connection
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .replica_fetcher import FollowerParts
+
+
+class _Running(NamedTuple):
+    fetcher: ReplicaFetcher
+    task: asyncio.Task[None]
+
+
+class Fetchers:
+    """Which partition follows whom; see `Leaders`."""
+
+    def __init__(
+        self,
+        parts: FollowerParts,
+        address_of: Callable[[int], Address | None],
+        connect: Callable[[Address], Connection],
+    ) -> None:
+        """``address_of`` a broker is where others of the cluster reach it."""
+        self._parts = parts
+        self._address_of = address_of
+        self._connect = connect
+        self._is_stopped = False
+        self._followed: dict[TopicPartition, FollowedPartition] = {}
+        self._running: dict[int, _Running] = {}
+
+    def follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
+        """Have it follow the leader that was decided; -1: nobody leads."""
+        place = partition.topic_partition
+        known = self._followed.get(place)
+        if (
+            known is not None
+            and known.partition is partition
+            and known.leader == decided.leader
+            and known.leader_epoch == decided.leader_epoch
+        ):
+            return
+        followed = None
+        if decided.leader != NO_LEADER and not self._is_stopped:
+            followed = FollowedPartition(
+                partition, decided.leader, self._parts.replicas, self._parts.clock
+            )
+            fetcher = self._fetcher(decided.leader)
+            fetcher.followed[place] = followed
+        self._end(known, followed)
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """It follows nobody any more."""
+        self._end(self._followed.get(topic_partition), None)
+
+    def trouble(self, topic_partition: TopicPartition) -> str | None:
+        """Why a partition does not move at the moment."""
+        known = self._followed.get(topic_partition)
+        if known is None:
+            return None
+        return known.trouble or self._running[known.leader].fetcher.trouble
+
+    async def stop(self) -> None:
+        """Follow nobody any more; nothing is written when this returns."""
+        self._is_stopped = True
+        for each in self._followed.values():
+            each.is_ended = True
+        tasks = [each.task for each in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._followed.clear()
+        self._running.clear()
+
+    def _end(
+        self, known: FollowedPartition | None, followed: FollowedPartition | None
+    ) -> None:
+        if followed is not None:
+            self._followed[followed.partition.topic_partition] = followed
+        if known is None:
+            return
+        known.is_ended = True
+        place = known.partition.topic_partition
+        if followed is None:
+            del self._followed[place]
+        running = self._running[known.leader]
+        if running.fetcher.followed.get(place) is known:
+            del running.fetcher.followed[place]
+        if not running.fetcher.followed:
+            running.task.cancel()
+            del self._running[known.leader]
+
+    def _fetcher(self, leader: int) -> ReplicaFetcher:
+        running = self._running.get(leader)
+        if running is None:
+            channel = ControllerChannel(
+                f"replicas of {leader}",
+                lambda: self._address_of(leader),
+                self._connect,
+                f"broker {leader} has no listener for other brokers",
+            )
+            fetcher = ReplicaFetcher(channel, self._parts)
+            task = asyncio.get_running_loop().create_task(
+                fetcher.run(), name=f"replicas of broker {leader}"
+            )
+            running = self._running[leader] = _Running(fetcher, task)
+        return running.fetcher
+
+
+def address_in(
+    image: MetadataImage, broker_id: int, listener_name: str
+) -> Address | None:
+    """Where a broker listens; None: nobody knows."""
+    broker = image.brokers.get(broker_id)
+    for each in () if broker is None else broker.endpoints:
+        if each.name == listener_name:
+            return Address(each.host, each.port)
+    return None

@@ -1,0 +1,188 @@
+"""One partition that follows its leader in one epoch: what to ask, what an answer does.
+
+Where the two histories part the log is cut: the leader says in which epoch they do.
+An answer is used only for the offset that was asked for, if that is still the end, and
+for the epoch that is still followed.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.client.errors import error_of
+from odradek.protocol.errors import ErrorCode, KafkaError, NotLeaderOrFollower
+from odradek.storage.local.leader_epochs import EpochEndOffset
+from odradek.storage.validation.batch_analysis import (
+    OffsetsOutOfOrder,
+    UnexpectedAppendOffset,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from odradek.broker.replica.follower_replicas import FollowerReplicas
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.messages.fetch import PartitionData
+    from odradek.storage.log.follower_log import FollowerLog
+
+    FindEnds = Callable[["Asked"], Awaitable[tuple[int, int]]]
+
+RETRY_MS = 1_000  # replica.fetch.backoff.ms
+SIZE_MAX = 1 << 20  # replica.fetch.max.bytes
+NO_EPOCH = -1
+
+# What a leader says that does not know yet what we know, or the other way round.
+_PASSING = frozenset(
+    {
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+
+_logger = logging.getLogger(__name__)
+
+
+class Asked(NamedTuple):
+    """What is asked of one partition."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    leader_epoch: int
+    offset: int
+    last_epoch: int
+    log_start_offset: int
+    size_max: int
+
+
+class FollowedPartition:
+    """A partition, and the leader epoch it follows.
+
+    ``trouble`` is why it does not move at the moment. Once it ``is_ended`` another
+    leader, or another epoch, is followed, or nobody.
+    """
+
+    def __init__(
+        self,
+        partition: Partition,
+        leader: int,
+        replicas: FollowerReplicas,
+        clock: Clock,
+    ) -> None:
+        self.partition = partition
+        self.leader = leader
+        self.leader_epoch = partition.leadership.epoch
+        self.trouble: str | None = None
+        self.is_ended = False
+        self._replicas = replicas
+        self._clock = clock
+        self._is_open = False
+        self._retry_at_ms = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the leader is to be asked."""
+        return not self.is_ended and self._clock.monotonic_ms() >= self._retry_at_ms
+
+    async def open(self) -> bool:
+        """Have its log ready. Whether that is so."""
+        if not self._is_open:
+            try:
+                await self._replicas.open(self.partition)
+            except (KafkaError, OSError) as error:
+                self.note(str(error) or repr(error))
+                return False
+            self._is_open = True
+        return not self.is_ended
+
+    def asked(self) -> Asked | None:
+        """What to ask for next; None: what is here is not durable, and never will."""
+        partition, log = self.partition, self.partition.log
+        if not self._replicas.may_be_told(partition):
+            self.note("what it has of its leader cannot be made durable")
+            return None
+        return Asked(
+            partition.topic_partition.topic,
+            partition.topic_id,
+            partition.topic_partition.partition,
+            self.leader_epoch,
+            partition.view.log_end_offset,
+            NO_EPOCH if log is None else log.latest_epoch,
+            partition.view.log_start_offset,
+            min(SIZE_MAX, partition.config.segment_bytes),
+        )
+
+    async def take(
+        self, asked: Asked, answer: PartitionData, find_ends: FindEnds
+    ) -> None:
+        """Apply an answer; what cannot be is asked for again in a while."""
+        if self.is_ended or asked.offset != self.partition.view.log_end_offset:
+            return
+        try:
+            if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                start, end = await find_ends(asked)
+                await self._cut(
+                    lambda log, now_ms: log.follow_out_of_range(start, end, now_ms)
+                )
+            elif answer.error_code:
+                self._refused(answer.error_code)
+            elif answer.diverging_epoch.epoch >= 0:
+                found = answer.diverging_epoch
+                there = EpochEndOffset(found.epoch, found.end_offset)
+                await self._cut(
+                    lambda log, now_ms: log.truncate_to_divergence(there, now_ms)
+                )
+            else:
+                self._append(answer)
+        except NotLeaderOrFollower:
+            return  # it follows somebody else by now
+        except (
+            OffsetsOutOfOrder,
+            UnexpectedAppendOffset,
+            KafkaError,
+            OSError,
+            ValueError,
+        ) as error:
+            self.note(str(error) or repr(error))
+
+    def _append(self, answer: PartitionData) -> None:
+        partition, replicas = self.partition, self._replicas
+        replicas.check(partition)
+        if answer.records:
+            replicas.append(partition, answer.records)
+        replicas.follow_high_watermark(partition, answer.high_watermark)
+        replicas.raise_log_start(partition, answer.log_start_offset)
+        if self.trouble is not None:
+            self.trouble = None
+            self._say(logging.INFO, "goes on")
+
+    async def _cut(self, act: Callable[[FollowerLog, int], object]) -> None:
+        def cut(log: FollowerLog, now_ms: int) -> None:
+            if not self.is_ended:
+                act(log, now_ms)
+
+        before = self.partition.view.log_end_offset
+        await self._replicas.cut(self.partition, cut)
+        after = self.partition.view.log_end_offset
+        if after != before:
+            self._say(logging.INFO, f"ended at {before}, and goes on at {after}")
+
+    def _refused(self, code: int) -> None:
+        level = logging.INFO if code in _PASSING else logging.WARNING
+        self.note(f"the leader answers: {error_of(code)}", level)
+
+    def note(self, trouble: str, level: int = logging.WARNING) -> None:
+        """It is tried again in a while; said when it is new."""
+        self._retry_at_ms = self._clock.monotonic_ms() + RETRY_MS
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._say(level, trouble)
+
+    def _say(self, level: int, text: str) -> None:
+        place = self.partition.topic_partition
+        _logger.log(level, "%s, led by broker %d: %s", place, self.leader, text)

@@ -1,0 +1,84 @@
+"""Partitions that another broker of the cluster leads, and this one has a copy of.
+
+Invariant: with durability=commit a leader is told of no offset below which anything is
+not durable here. It takes what it is told for ours, and lets clients know.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from odradek.protocol.errors import NotLeaderOrFollower
+from odradek.storage.files.files import StorageFailure
+
+from .following import Copies
+from .partition.followed import Followed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .partition.partition import Partition
+
+
+class FollowerReplicas(Copies):
+    """What following a leader does to a partition."""
+
+    def check(self, partition: Partition) -> None:
+        """See that somebody else leads.
+
+        Raises:
+            KafkaError: nobody does, or it cannot be used.
+        """
+        leadership = partition.leadership
+        leadership.check_replica()
+        if leadership.replicas.is_leader:
+            raise NotLeaderOrFollower("it is led here")
+
+    def epoch_max(self, partition: Partition) -> int | None:
+        """The epoch we follow: what a later leader wrote, that one has to send."""
+        return partition.leadership.epoch
+
+    async def open(self, partition: Partition) -> None:
+        """Open its log, and cut what no leader could vouch for.
+
+        Raises:
+            KafkaError: it cannot be used.
+        """
+        await self._replica_manager.open([partition.topic_partition])
+        self.check(partition)
+        log = partition.log
+        if log is None or log.latest_epoch >= 0:
+            return
+        if log.log_end_offset > log.high_watermark:
+            await self.cut(partition, lambda found, now_ms: found.begin(now_ms))
+
+    async def sync(self, partitions: Sequence[Partition]) -> None:
+        """Make durable what they have, where it has to be; see `may_be_told`."""
+        if not self._replica_manager.bounds_by_durability:
+            return
+        committers = {
+            each.committer
+            for each in partitions
+            if each.committer is not None and each.log and each.log.unflushed_count
+        }
+        for committer in committers:
+            with suppress(StorageFailure):  # reported when it happened
+                await committer.flush()
+        if not all(each.is_written or each.log is None for each in partitions):
+            await self._replica_manager.recorded()
+
+    def may_be_told(self, partition: Partition) -> bool:
+        """Whether a leader may know how far it is: all is as durable as wanted."""
+        log = partition.log
+        if log is None or not self._replica_manager.bounds_by_durability:
+            return True
+        is_empty = log.log_end_offset == log.log_start_offset
+        return not log.unflushed_count and (is_empty or partition.is_written)
+
+    def follow_high_watermark(self, partition: Partition, offset: int) -> None:
+        """The leader says that all copies hold what is below."""
+        if isinstance(partition.replication, Followed):
+            partition.replication.high_watermark = offset
+            if partition.raise_high_watermark():
+                partition.check_all_waiting()

@@ -1,0 +1,149 @@
+from pathlib import Path
+
+from odradek.protocol.errors import ErrorCode
+from odradek.storage.values.log_read import FetchIsolation
+from tests.broker.cluster.fetchers.rig import LEADER, T0, US, Rig, rig_of
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import replicas
+
+
+def read(rig: Rig) -> bytes:
+    view = rig.partition.view
+    found, offset = b"", view.log_start_offset
+    while offset < view.log_end_offset:
+        data = view.read(offset, 1 << 20, FetchIsolation.LOG_END, True, True)
+        found += bytes(data.records)
+        offset = view.log_end_offset
+    return found
+
+
+async def test_the_log_becomes_the_leaders_byte_for_byte(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=1)
+        rig.leader.append(b"b", epoch=3)
+        rig.leader.append(b"c", epoch=3, offset=7)  # a gap of a compaction
+        await rig.step(2)
+        assert read(rig) == rig.leader.log.data
+        assert rig.ends == (8, 8)
+        assert broker.log_of(T0).latest_epoch == 3
+        request = rig.leader.requests[-1]
+        assert (request.replica_state.replica_id, rig.leader.told) == (US, 8)
+        assert request.replica_state.replica_epoch == 77
+
+
+async def test_what_not_all_copies_hold_is_not_to_be_read(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.append(b"b", epoch=3)
+        rig.leader.high_watermark = 1
+        await rig.step(2)
+        assert rig.ends == (2, 1)
+        rig.leader.high_watermark = 2
+        await rig.step()
+        assert rig.ends == (2, 2)
+        rig.leader.high_watermark = 1  # a new leader may know less at first
+        await rig.step()
+        assert rig.ends == (2, 2)
+
+
+async def test_where_the_histories_part_the_log_is_cut(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.append(b"lost", epoch=3)
+        rig.leader.high_watermark = 1
+        await rig.step(2)
+        rig.leader.log.cut(1)
+        rig.leader.append(b"b", epoch=4)
+        rig.leader.append(b"c", epoch=4)
+        rig.leader.high_watermark = None
+        rig.decide(LEADER, 4)
+        await rig.step(3)
+        assert read(rig) == rig.leader.log.data
+        assert rig.ends == (3, 3)
+
+
+async def test_batches_of_a_later_epoch_are_left_to_who_leads_in_it(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.append(b"b", epoch=4)
+        await rig.step(2)
+        assert rig.ends == (1, 1)
+        rig.decide(LEADER, 4)
+        await rig.step(2)
+        assert rig.ends == (2, 2)
+
+
+async def test_who_is_behind_the_leaders_start_begins_there(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.log.start = rig.leader.log.end = 100
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(3)
+        assert rig.ends == (101, 101)
+        assert rig.partition.view.log_start_offset == 100
+        assert rig.followed.trouble is None
+
+
+async def test_a_refusal_is_asked_again_in_a_while(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.code = ErrorCode.UNKNOWN_LEADER_EPOCH
+        await rig.step()
+        assert "the leader answers" in (rig.followed.trouble or "")
+        rig.leader.code = 0
+        await rig.step()
+        assert rig.ends == (0, 0)
+        broker.clock.advance(1_000)
+        await rig.step(2)
+        assert (rig.ends, rig.followed.trouble) == ((1, 1), None)
+
+
+async def test_an_answer_of_another_epoch_is_not_used(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        old = rig.followed
+        asked = old.asked()
+        assert asked is not None
+        answer = rig.leader.log.answer(asked)  # type: ignore[arg-type]
+        rig.decide(LEADER, 4)
+        await old.take(asked, answer, rig.fetcher._ends)
+        assert rig.ends == (0, 0)
+
+
+async def test_who_led_goes_on_as_a_follower(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(2)
+        rig.decide(US, 5, US)
+        assert broker.log_of(T0).latest_epoch == 5
+        rig.leader.append(b"b", epoch=6)
+        rig.decide(LEADER, 6)
+        await rig.step(3)
+        assert read(rig) == rig.leader.log.data
+
+
+async def test_a_start_begins_with_the_high_watermark_that_was_known(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.append(b"b", epoch=3)
+        rig.leader.high_watermark = 1
+        await rig.step(2)
+    async with replicas(tmp_path, files) as broker:
+        rig = Rig(broker)
+        rig.decide(LEADER, 3)
+        await broker.manager.open([T0])
+        assert rig.ends == (2, 1)
+        assert broker.log_of(T0).latest_epoch == 3
