@@ -243,7 +243,8 @@ class ReplicaManager:
         committer = self._committer.for_directory(log.directory.parent)
         partition.use_log(log, committer)
         if partition.replication is not None:
-            log.visibility.raise_to(self._log_manager.checkpointed_high_watermark(log))
+            known = self._log_manager.checkpointed_high_watermark(log)
+            log.visibility.follow_leader(known)
             partition.raise_high_watermark()
         if committer.failure is not None:
             log.fail(committer.failure)

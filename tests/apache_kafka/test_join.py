@@ -65,8 +65,13 @@ def joined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Joined]:
         assert "Traceback" not in made.ours.log()
 
 
-def create(joined: Joined, name: str, leader: int) -> None:
-    topic = admin.NewTopic(name, 1, replica_assignment=[[leader]])
+def create(joined: Joined, name: str, *replicas: int, **options: str) -> None:
+    topic = admin.NewTopic(
+        name,
+        1,
+        replica_assignment=[list(replicas)],
+        config={key.replace("_", "."): value for key, value in options.items()},
+    )
     client = joined.admin(joined.ours)
     made = client.create_topics([topic])
     made[name].result(PATIENCE_S)
@@ -105,6 +110,30 @@ def consumed(broker: Any, name: str, count: int) -> list[int]:
     return found
 
 
+def in_sync(joined: Joined, name: str) -> tuple[int, set[int]]:
+    """Who leads, and who is in sync, as Kafka says."""
+    found = joined.admin(joined.kafka).list_topics(name, timeout=PATIENCE_S)
+    partition = found.topics[name].partitions[0]
+    return partition.leader, set(partition.isrs)
+
+
+def logs_of(joined: Joined, name: str) -> tuple[bytes, bytes]:
+    """All bytes of the topic, in Kafka's files and in ours."""
+    theirs, ours = (
+        b"".join(each.read_bytes() for each in sorted(found.glob("*.log")))
+        for found in (
+            joined.kafka.data_dir / f"{name}-0",
+            joined.ours.data_dir / f"{name}-0",
+        )
+    )
+    return theirs, ours
+
+
+def are_equal(joined: Joined, name: str) -> bool:
+    theirs, ours = logs_of(joined, name)
+    return len(theirs) > 0 and theirs == ours
+
+
 def test_both_brokers_say_that_both_are_there(joined: Joined) -> None:
     assert joined.brokers(joined.ours) == {1, US}
     wait_until(lambda: joined.brokers(joined.kafka) == {1, US}, PATIENCE_S)
@@ -129,6 +158,49 @@ def test_who_was_killed_returns_with_all_that_was_acknowledged(joined: Joined) -
     joined.ours.start()
     produce(joined.kafka, "kept", COUNT)
     assert consumed(joined.ours, "kept", 2 * COUNT) == list(range(2 * COUNT))
+
+
+@pytest.mark.parametrize("leader", [1, US])
+def test_either_follows_the_other_byte_for_byte(joined: Joined, leader: int) -> None:
+    name, other = f"copied-from-{leader}", 1 + US - leader
+    create(joined, name, leader, other, min_insync_replicas="2")
+    produce(joined.kafka, name, 0)
+    produce(joined.ours, name, COUNT)
+    wait_until(lambda: are_equal(joined, name), PATIENCE_S)
+    assert in_sync(joined, name) == (leader, {1, US})
+    for broker in (joined.kafka, joined.ours):
+        assert consumed(broker, name, 2 * COUNT) == list(range(2 * COUNT))
+
+
+def test_who_was_stopped_returns_and_leads_again(joined: Joined) -> None:
+    name = "returned"
+    create(joined, name, US, 1)
+    produce(joined.ours, name, 0)
+    joined.ours.terminate()
+    assert in_sync(joined, name) == (1, {1})
+    produce(joined.kafka, name, COUNT)
+    joined.ours.start()
+    wait_until(lambda: in_sync(joined, name) == (1, {1, US}), PATIENCE_S)
+    wait_until(lambda: are_equal(joined, name), PATIENCE_S)
+    elected = joined.admin(joined.kafka).elect_leaders(
+        admin.ElectionType.PREFERRED, [TopicPartition(name, 0)]
+    )
+    elected.result(PATIENCE_S)
+    wait_until(lambda: in_sync(joined, name) == (US, {1, US}), PATIENCE_S)
+    produce(joined.ours, name, 2 * COUNT)
+    assert consumed(joined.ours, name, 3 * COUNT) == list(range(3 * COUNT))
+    wait_until(lambda: are_equal(joined, name), PATIENCE_S)
+
+
+def test_who_was_killed_as_a_follower_catches_up(joined: Joined) -> None:
+    name = "missed"
+    create(joined, name, 1, US)
+    produce(joined.kafka, name, 0)
+    joined.ours.kill()
+    produce(joined.kafka, name, COUNT)
+    joined.ours.start()
+    wait_until(lambda: in_sync(joined, name) == (1, {1, US}), PATIENCE_S)
+    wait_until(lambda: are_equal(joined, name), PATIENCE_S)
 
 
 @pytest.mark.parametrize(

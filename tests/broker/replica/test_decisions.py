@@ -35,6 +35,22 @@ async def test_a_partition_of_another_broker_is_not_led_here(tmp_path: Path) -> 
             broker.manager.partition(T0).leadership.check()
 
 
+async def test_only_who_has_a_copy_can_be_read(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        decided = LeaderAndIsr(ANOTHER, 4, (ANOTHER, US), (ANOTHER,), 0)
+        decisions = Decisions(US, broker.manager, {}.get)
+        await broker.create_topic()
+        decisions = Decisions(US, broker.manager, {T0: decided}.get)
+        decisions.decide(T0, decided)
+        leadership = broker.manager.partition(T0).leadership
+        leadership.check_replica(4)
+        with pytest.raises(NotLeaderOrFollower):
+            leadership.check(4)
+        decisions.decide(T0, led_by(ANOTHER, 5, 1))
+        with pytest.raises(NotLeaderOrFollower):
+            leadership.check_replica()
+
+
 async def test_what_nobody_has_decided_on_is_not_led(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         Decisions(US, broker.manager, {}.get)

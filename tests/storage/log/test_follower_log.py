@@ -56,6 +56,19 @@ def catch_up(leading: UnifiedLog, following: FollowerLog) -> None:
     raise AssertionError("it does not catch up")
 
 
+def test_batches_above_the_epoch_that_is_followed_are_not_appended() -> None:
+    leading, following = leader(2, epochs=(4, 5)), follower()
+    records = fetch(leading, following, 1 << 20).records
+    info = following.append(records, NOW, 4)
+    assert (info.last_offset, following.fetch_offset) == (5, 6)
+    assert following.last_fetched_epoch == 4
+    assert following.append(records[info.size :], NOW, 4).last_offset == -1
+    following.append(records[info.size :], NOW, 5)
+    assert following.fetch_offset == leading.log_end_offset
+    catch_up(leading, following)
+    assert same(leading, following)
+
+
 def same(leading: UnifiedLog, following: FollowerLog) -> bool:
     log = following.log
     return (

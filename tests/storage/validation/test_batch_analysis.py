@@ -1,5 +1,7 @@
 """What a follower sees of a set of batches before it writes them."""
 
+import struct
+
 import pytest
 
 from odradek.protocol.errors import CorruptMessage
@@ -28,6 +30,22 @@ def test_without_a_whole_batch_there_is_nothing() -> None:
         found = analyse(data)
         assert not found.batches
         assert (found.valid_size, found.first_offset) == (0, -1)
+
+
+def test_what_a_later_leader_wrote_is_left_out() -> None:
+    first, second, third = (
+        batch(0, 2, timestamp=9000),
+        batch(2),
+        batch(3, timestamp=9999),
+    )
+    for each, epoch in ((first, 1), (second, 3), (third, 4)):
+        struct.pack_into(">i", each, 12, epoch)
+    found = analyse(first + second + third)
+    assert found.up_to_epoch(4) is found
+    some = found.up_to_epoch(3)
+    assert some == analyse(first + second)
+    assert found.up_to_epoch(2) == analyse(first)
+    assert not found.up_to_epoch(0).batches
 
 
 def test_offsets_increase_from_batch_to_batch() -> None:

@@ -1,0 +1,121 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
+from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
+from odradek.broker.quorum.image.image import EMPTY, BrokerImage, Endpoint
+from odradek.broker.replica.decisions import Decisions
+from odradek.broker.replica.follower_replicas import FollowerReplicas
+from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.client.address import Address
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.cluster.fetchers.rig import T0, US, led_by
+from tests.fakes.broker import until
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.replicas import Replicas, replicas
+
+T1 = TopicPartition("t", 1)
+
+
+class World:
+    """This broker, and others that nobody reaches."""
+
+    def __init__(self, broker: Replicas) -> None:
+        self.broker = broker
+        self.decided: dict[TopicPartition, LeaderAndIsr] = {}
+        self.fetchers = Fetchers(
+            FollowerParts(
+                US,
+                FollowerReplicas(broker.manager, broker.logs, broker.clock),
+                lambda: 77,
+                broker.clock,
+                broker.services.bugs,
+            ),
+            lambda _: None,
+            self.connect,
+        )
+        broker.manager.cluster = FakeCluster()
+        self.decisions = Decisions(US, broker.manager, self.decided.get)
+        self.decisions.leaders = self.fetchers
+
+    def connect(self, address: Address) -> Any:
+        raise AssertionError(address)
+
+    def decide(self, place: TopicPartition, decided: LeaderAndIsr) -> None:
+        self.decided[place] = decided
+        self.decisions.decide(place, decided)
+
+    @property
+    def followed(self) -> dict[int, list[int]]:
+        """The partitions that follow each leader."""
+        return {
+            leader: sorted(place.partition for place in running.fetcher.followed)
+            for leader, running in self.fetchers._running.items()
+        }
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with replicas(tmp_path) as broker:
+        made = World(broker)
+        await broker.create_topic(partitions=2)
+        try:
+            yield made
+        finally:
+            await made.fetchers.stop()
+
+
+async def test_each_leader_has_one_fetcher(world: World) -> None:
+    world.decide(T0, led_by(2, 1, 2, US))
+    world.decide(T1, led_by(2, 1, 2, US))
+    assert world.followed == {2: [0, 1]}
+    world.decide(T1, led_by(3, 2, 3, US))
+    assert world.followed == {2: [0], 3: [1]}
+
+
+async def test_who_leads_nothing_any_more_is_asked_no_more(world: World) -> None:
+    world.decide(T0, led_by(2, 1, 2, US))
+    world.decide(T0, led_by(US, 2, 2, US))
+    assert world.followed == {}
+    world.decide(T0, led_by(2, 3, 2, US))
+    world.decide(T0, led_by(-1, 4, 2, US))  # nobody leads
+    assert world.followed == {}
+    world.decide(T0, led_by(2, 5, 2, US))
+    world.decide(T0, led_by(2, 6, 2, 3))  # we are no replica any more
+    assert world.followed == {}
+    assert world.broker.manager.partition(T0).leadership.is_elsewhere
+
+
+async def test_the_same_leader_in_the_same_epoch_is_followed_on(world: World) -> None:
+    world.decide(T0, led_by(2, 1, 2, US))
+    first = world.fetchers._followed[T0]
+    world.decide(T0, led_by(2, 1, 2, US)._replace(in_sync=(2, US), partition_epoch=2))
+    assert world.fetchers._followed[T0] is first
+    world.decide(T0, led_by(2, 3, 2, US))
+    assert first.is_ended
+    assert world.fetchers._followed[T0].leader_epoch == 3
+
+
+async def test_a_leader_without_an_address_is_said(world: World) -> None:
+    world.decide(T0, led_by(2, 1, 2, US))
+    await until(lambda: world.fetchers.trouble(T0))
+    assert world.fetchers.trouble(T0) == "broker 2 has no listener for other brokers"
+    assert world.fetchers.trouble(T1) is None
+
+
+async def test_after_the_stop_nobody_is_followed(world: World) -> None:
+    world.decide(T0, led_by(2, 1, 2, US))
+    await world.fetchers.stop()
+    world.decide(T0, led_by(3, 2, 3, US))
+    assert world.followed == {}
+
+
+def test_where_a_broker_listens_for_others() -> None:
+    endpoints = Endpoint("A", "a", 1, 0), Endpoint("B", "b", 2, 0)
+    image = EMPTY._replace(brokers={2: BrokerImage(2, 5, b"", endpoints)})
+    assert address_in(image, 2, "B") == Address("b", 2)
+    assert address_in(image, 2, "C") is None
+    assert address_in(image, 3, "B") is None

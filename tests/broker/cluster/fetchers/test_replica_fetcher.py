@@ -1,0 +1,60 @@
+from pathlib import Path
+
+from odradek.protocol.errors import UnknownServerError
+from odradek.storage.files.files import StorageFailure
+from tests.broker.cluster.fetchers.rig import T0, rig_of
+from tests.fakes.replicas import LOG_DIR, replicas
+
+
+async def test_no_leader_is_told_of_what_is_not_durable(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step()
+        assert (rig.ends, rig.leader.told) == ((1, 0), 0)
+        await rig.step()
+        assert (rig.ends, rig.leader.told) == ((1, 1), 1)
+        assert rig.partition.is_written
+
+
+async def test_who_cannot_make_it_durable_says_nothing_more(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step()
+        broker.committer.for_directory(LOG_DIR).fail(StorageFailure("a bad block"))
+        await rig.step(3)
+        assert (len(rig.leader.requests), rig.leader.told) == (1, 0)
+        assert "cannot be made durable" in (rig.followed.trouble or "")
+
+
+async def test_without_commit_the_end_is_told_at_once(tmp_path: Path) -> None:
+    async with replicas(tmp_path, durability="interval") as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step()
+        assert rig.ends == (1, 1)
+        assert broker.log_of(T0).unflushed_count == 1
+        await rig.step()
+        assert rig.leader.told == 1
+
+
+async def test_a_leader_that_cannot_be_asked_is_asked_again(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        for error in (ConnectionError("nobody there"), UnknownServerError("odd")):
+            rig.leader.error = error
+            assert await rig.fetcher._step() > 0
+            assert rig.fetcher.trouble == str(error)
+        rig.leader.error = None
+        assert await rig.fetcher._step() == 0
+        assert (rig.ends[0], rig.fetcher.trouble) == (1, None)
+
+
+async def test_nobody_is_asked_for_nothing(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.forget(T0)
+        assert await rig.fetcher._step() > 0
+        assert not rig.leader.requests
