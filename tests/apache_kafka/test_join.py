@@ -183,7 +183,7 @@ def test_who_was_stopped_returns_and_leads_again(joined: Joined) -> None:
     wait_until(lambda: in_sync(joined, name) == (1, {1, US}), PATIENCE_S)
     wait_until(lambda: are_equal(joined, name), PATIENCE_S)
     elected = joined.admin(joined.kafka).elect_leaders(
-        admin.ElectionType.PREFERRED, [TopicPartition(name, 0)]
+        confluent_kafka.ElectionType.PREFERRED, [TopicPartition(name, 0)]
     )
     elected.result(PATIENCE_S)
     wait_until(lambda: in_sync(joined, name) == (US, {1, US}), PATIENCE_S)
