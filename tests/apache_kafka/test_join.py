@@ -182,7 +182,8 @@ def test_who_was_stopped_returns_and_leads_again(joined: Joined) -> None:
     joined.ours.start()
     wait_until(lambda: in_sync(joined, name) == (1, {1, US}), PATIENCE_S)
     wait_until(lambda: are_equal(joined, name), PATIENCE_S)
-    elected = joined.admin(joined.kafka).elect_leaders(
+    client = joined.admin(joined.kafka)
+    elected = client.elect_leaders(
         confluent_kafka.ElectionType.PREFERRED, [TopicPartition(name, 0)]
     )
     elected.result(PATIENCE_S)
