@@ -68,8 +68,6 @@ class Joining:
     def __init__(
         self, config: BrokerConfig, options: ClusterOptions, services: Parts
     ) -> None:
-        from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
-        from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
         from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
@@ -78,7 +76,6 @@ class Joining:
         from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.replica.decisions import Decisions
-        from odradek.broker.replica.follower_replicas import FollowerReplicas
         from odradek.client.address import Address
 
         self._services = services
@@ -123,13 +120,26 @@ class Joining:
             services.clock,
         )
         services.replica_manager.cluster = self._peers
-        (listener, *_) = identity.endpoints
-        self._fetchers: Fetchers = Fetchers(
+        self._fetchers: Fetchers = self._make_fetchers(identity.endpoints[0], options)
+        self._decisions.leaders = self._fetchers
+        self._asking: asyncio.Task[None] | None = None
+        topics.controller = self.member
+        services.cluster = ClusterView(self._publisher, Forwarding(self.member))
+
+    def _make_fetchers(self, listener: Endpoint, options: ClusterOptions) -> Fetchers:
+        """Others are reached on the listener of theirs with the name of ours."""
+        from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
+        from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
+        from odradek.broker.replica.follower_replicas import FollowerReplicas
+
+        services = self._services
+        replicas = FollowerReplicas(
+            services.replica_manager, services.log_manager, services.clock
+        )
+        return Fetchers(
             FollowerParts(
                 services.node_id,
-                FollowerReplicas(
-                    services.replica_manager, services.log_manager, services.clock
-                ),
+                replicas,
                 lambda: self.member.broker_epoch,
                 services.clock,
                 services.bugs,
@@ -137,10 +147,6 @@ class Joining:
             lambda leader: address_in(self._publisher.image, leader, listener.name),
             partial(_connect, options.request_timeout_ms / 1000),
         )
-        self._decisions.leaders = self._fetchers
-        self._asking: asyncio.Task[None] | None = None
-        topics.controller = self.member
-        services.cluster = ClusterView(self._publisher, Forwarding(self.member))
 
     async def join(self) -> None:
         """Register, and apply what was decided before.
