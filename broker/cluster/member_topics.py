@@ -10,6 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from odradek.broker.metadata.topic_names import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
 from odradek.broker.metadata.topics import Topics
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
@@ -31,6 +36,7 @@ from odradek.protocol.messages.topics import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.metadata.topic import NewTopic, Topic
     from odradek.broker.quorum.image.image import MetadataImage
@@ -39,7 +45,23 @@ if TYPE_CHECKING:
 _Response = TypeVar("_Response", bound="Response")
 
 _CREATION_TIMEOUT_MS: Final = 30_000
+_FACTOR: Final = "replication factor"
 _FROM_DEFAULTS: Final = -1
+_MIN_IN_SYNC: Final = "min.insync.replicas"
+# Of topics of the broker's own: the option that says how many copies there are, the one
+# that says how many must be in sync, and what holds in a cluster where they are unset.
+_COPIES: Final = {
+    CONSUMER_OFFSETS: {_FACTOR: ("offsets.topic.replication.factor", 3)},
+    TRANSACTION_STATE: {
+        _FACTOR: ("transaction.state.log.replication.factor", 3),
+        _MIN_IN_SYNC: ("transaction.state.log.min.isr", 2),
+    },
+    SHARE_GROUP_STATE: {
+        _FACTOR: ("share.coordinator.state.topic.replication.factor", 3),
+        _MIN_IN_SYNC: ("share.coordinator.state.topic.min.isr", 2),
+    },
+}
+_OF_OTHERS: Final = {_FACTOR: ("default.replication.factor", _FROM_DEFAULTS)}
 
 
 class Controller(Protocol):
@@ -69,8 +91,10 @@ class MemberTopics(Topics):
 
     gives_leader_epochs = False
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, config: BrokerConfig) -> None:
+        """``config`` says how many copies there are of what brokers ask for."""
         super().__init__(catalog)
+        self._config = config
         self.controller: Controller | None = None
 
     async def take_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
@@ -83,7 +107,8 @@ class MemberTopics(Topics):
             return []
         controller = self._controller
         request = CreateTopicsRequest(
-            topics=[_asked(each) for each in wanted], timeout_ms=_CREATION_TIMEOUT_MS
+            topics=[_asked(each, self._config) for each in wanted],
+            timeout_ms=_CREATION_TIMEOUT_MS,
         )
         response = await controller.ask_controller(request, CreateTopicsResponse)
         refused = {
@@ -123,13 +148,21 @@ class MemberTopics(Topics):
         return self.controller
 
 
-def _asked(topic: NewTopic) -> CreatableTopic:
+def _asked(topic: NewTopic, config: BrokerConfig) -> CreatableTopic:
+    copies = {
+        what: getattr(config, name.replace(".", "_"))
+        if name in config.explicit
+        else default
+        for what, (name, default) in _COPIES.get(topic.name, _OF_OTHERS).items()
+    }
+    factor = copies.pop(_FACTOR)
+    options = {**topic.options, **{name: str(copies[name]) for name in copies}}
     return CreatableTopic(
         name=topic.name,
         num_partitions=topic.partition_count,
-        replication_factor=_FROM_DEFAULTS,
+        replication_factor=factor,
         configs=[
             CreatableTopicConfig(name=name, value=value)
-            for name, value in topic.options.items()
+            for name, value in options.items()
         ],
     )

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .options.error import OptionError
 from .options.listener import parse_host_port
 
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
-    from .options.listener import HostPort
+    from .options.listener import HostPort, Listener
 
 ROLES: Final = "process.roles"
 VOTERS: Final = "controller.quorum.voters"
 SERVERS: Final = "controller.quorum.bootstrap.servers"
-_BROKER: Final = "broker"
+LISTENER: Final = "inter.broker.listener.name"
 
 
 class ClusterOptions(NamedTuple):
-    """Whom to ask, and how often."""
+    """Whom to ask, and how often; ``listener_name`` is where brokers reach brokers."""
 
     controllers: tuple[HostPort, ...]
+    listener_name: str
     heartbeat_interval_ms: int
     registration_timeout_ms: int
     request_timeout_ms: int
@@ -31,33 +33,57 @@ class ClusterOptions(NamedTuple):
     lag_max_ms: int = 30_000
 
 
-def is_member(config: BrokerConfig) -> bool:
-    """Whether the broker is one of a cluster with other nodes."""
-    return config.foreign.get(ROLES, "").strip() == _BROKER
-
-
-def cluster_options(config: BrokerConfig) -> ClusterOptions | None:
-    """What is said of the cluster; None for a broker that is all of its own.
+def cluster_options(config: BrokerConfig) -> ClusterOptions:
+    """What a member's options say of its cluster.
 
     Raises:
-        ValueError: no controllers are named, or one is no address.
+        OptionError: no controllers are named, or one is no address; or the listener
+            for brokers is not there.
     """
-    if not is_member(config):
-        return None
-    named = config.foreign.get(SERVERS) or config.foreign.get(VOTERS) or ""
-    texts = [each.strip().rpartition("@")[2] for each in named.split(",")]
-    found = tuple(each for each in map(parse_host_port, texts) if each)
+    named = config.controller_quorum_bootstrap_servers
+    option = SERVERS if named else VOTERS
+    found = []
+    for each in named or config.controller_quorum_voters:
+        try:
+            address = parse_host_port(each.rpartition("@")[2])
+        except ValueError as error:
+            raise OptionError(f"{option}: {error}") from None
+        if address is not None:
+            found.append(address)
     if not found:
-        raise ValueError(f"{ROLES}={_BROKER} needs {SERVERS}: where controllers listen")
+        raise OptionError(f"{ROLES}=broker needs {SERVERS}: where controllers listen")
     return ClusterOptions(
-        found,
-        _number(config, "broker.heartbeat.interval.ms", 2_000),
-        _number(config, "initial.broker.registration.timeout.ms", 60_000),
-        _number(config, "controller.quorum.request.timeout.ms", 2_000),
-        _number(config, "controlled.shutdown.timeout.ms", 30_000),
-        _number(config, "replica.lag.time.max.ms", 30_000),
+        tuple(found),
+        listener_for_brokers(config).name,
+        config.broker_heartbeat_interval_ms,
+        config.initial_broker_registration_timeout_ms,
+        config.controller_quorum_request_timeout_ms,
+        config.controlled_shutdown_timeout_ms,
+        config.replica_lag_time_max_ms,
     )
 
 
-def _number(config: BrokerConfig, name: str, default: int) -> int:
-    return int(config.foreign.get(name, default))
+def listener_for_brokers(config: BrokerConfig) -> Listener:
+    """The listener on which other brokers reach this one, and have one of that name.
+
+    Raises:
+        OptionError: there is none of the name that was set.
+    """
+    name = config.inter_broker_listener_name
+    option = LISTENER
+    if name is None and "security.inter.broker.protocol" in config.explicit:
+        option = "security.inter.broker.protocol"
+        name = config.security_inter_broker_protocol
+    elif name is not None and "security.inter.broker.protocol" in config.explicit:
+        raise OptionError(
+            f"{LISTENER} and security.inter.broker.protocol are both set: leave the"
+            " second out"
+        )
+    listeners = config.client_listeners
+    if name is None:
+        return listeners[0]
+    for listener in listeners:
+        if listener.name == name.upper():
+            return listener
+    there = ", ".join(each.name for each in listeners)
+    raise OptionError(f"{option}={name}: listeners has {there}, and none of that name")

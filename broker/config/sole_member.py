@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from .cluster_options import ROLES, SERVERS, VOTERS, is_member
+from .cluster_options import ROLES, SERVERS, VOTERS
+from .options.member import ONE_COPY, copies_too_many
 
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
@@ -30,23 +31,27 @@ class Refusal(NamedTuple):
 
 def why_not_alone(config: BrokerConfig) -> Refusal | None:
     """What asks for other members; None where nothing does."""
-    if is_member(config):
+    if config.is_member:
         return None
-    for name, ask in ((ROLES, _of_roles), (VOTERS, _of_voters), (SERVERS, _of_servers)):
-        entries = [x.strip() for x in config.foreign.get(name, "").split(",")]
-        reason = ask([each for each in entries if each], config)
+    for name, entries, ask in (
+        (ROLES, config.process_roles, _of_roles),
+        (VOTERS, config.controller_quorum_voters, _of_voters),
+        (SERVERS, config.controller_quorum_bootstrap_servers, _of_servers),
+    ):
+        reason = ask(entries, config)
         if reason is not None:
             return Refusal(name, reason)
-    return None
+    many = copies_too_many(config)
+    return None if many is None else Refusal(many, f"{ONE_COPY}; leave it out")
 
 
-def _of_roles(roles: list[str], _: BrokerConfig) -> str | None:
+def _of_roles(roles: tuple[str, ...], _: BrokerConfig) -> str | None:
     if not roles or set(roles) == _BOTH:
         return None
     return f"{_ALONE}; write broker,controller, or leave it out"
 
 
-def _of_voters(voters: list[str], config: BrokerConfig) -> str | None:
+def _of_voters(voters: tuple[str, ...], config: BrokerConfig) -> str | None:
     for voter in voters:
         found = _VOTER.fullmatch(voter)
         if found is None:
@@ -59,7 +64,7 @@ def _of_voters(voters: list[str], config: BrokerConfig) -> str | None:
     return None
 
 
-def _of_servers(servers: list[str], config: BrokerConfig) -> str | None:
+def _of_servers(servers: tuple[str, ...], config: BrokerConfig) -> str | None:
     opened = {listener.name for listener in config.client_listeners}
     own = {
         str(listener.port)

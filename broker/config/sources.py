@@ -14,6 +14,7 @@ from odradek.terminal.spelling import did_you_mean
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import why_refused
+from .options.member import member_names
 from .options.security.per_listener import SecurityOptions, is_of_listener
 from .secrets import shown
 from .settings import Flags, Setting, gather, is_known
@@ -63,21 +64,15 @@ def load(
     values.update(_listeners_by_flags(values, flags))
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
     of_listeners, meaningless = _of_listeners(others, BrokerConfig(**fields))
-    unheard = [each for each in meaningless if not each.startswith(PROVIDERS)]
-    if unheard:
-        names = ", ".join(sorted(unheard))
-        notes.append(f"accepted, but they mean nothing here: {names}")
-    unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
-    if unused:
-        notes.append(f"accepted, but they change nothing yet: {', '.join(unused)}")
     config = BrokerConfig(
         **fields,
         explicit=frozenset(values),
         foreign=meaningless,
         of_listeners=of_listeners,
     )
-    config.check()
     _check_alone(config, settings)
+    config.check()
+    notes += _without_meaning(config)
     if is_secure:
         from .secure_defaults import check_secure
 
@@ -100,7 +95,12 @@ def is_to_be_secure(environment: Mapping[str, str], flags: Flags) -> bool:
 
 
 def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:
-    if not config.foreign:
+    if config.is_member:
+        from .cluster_options import cluster_options  # few brokers are
+
+        cluster_options(config)
+        return
+    if not config.explicit:
         return
     from .sole_member import why_not_alone
 
@@ -205,6 +205,21 @@ def _listeners_by_flags(
     return {"listeners": tuple(moved)}
 
 
+def _without_meaning(config: BrokerConfig) -> Iterable[str]:
+    """What is said of options that have been set and do nothing."""
+    unheard = {each for each in config.foreign if not each.startswith(PROVIDERS)}
+    if not config.is_member:
+        unheard |= config.explicit & member_names()
+    if unheard:
+        names = ", ".join(sorted(unheard))
+        yield f"accepted, but they mean nothing here: {names}"
+    unused = sorted(
+        name for name in config.explicit - unheard if not OPTIONS[name][1].is_used
+    )
+    if unused:
+        yield f"accepted, but they change nothing yet: {', '.join(unused)}"
+
+
 def _warnings(config: BrokerConfig) -> Iterable[str]:
     for listener in config.client_listeners:
         if listener.has_login:
@@ -219,5 +234,5 @@ def _warnings(config: BrokerConfig) -> Iterable[str]:
         yield from unused_warnings(config)
     opened = {listener.name for listener in config.client_listeners}
     dropped = [x for x in config.listeners if x.name not in opened]
-    if dropped:
+    if dropped and not config.is_member:
         yield f"not opened, there is no controller: {', '.join(map(str, dropped))}"

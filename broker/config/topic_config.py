@@ -160,8 +160,6 @@ _TABLE = (
         "min.insync.replicas",
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
-        at_most=None,  # no more than there are copies, by Apache Kafka's own rule
-        at_most_as="",
     ),
     _of_log(
         "preallocate",

@@ -11,8 +11,7 @@ import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.cluster_options import cluster_options, is_member
-from odradek.broker.metadata.topics import Topics
+from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
-    from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.quorum.image.image import Endpoint
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.client.address import Address
@@ -40,34 +38,10 @@ if TYPE_CHECKING:
 _PROTOCOL_NUMBERS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
-def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
-    """The topics: our own, or those of a cluster."""
-    if not is_member(config):
-        return Topics(catalog)
-    from odradek.broker.cluster.member_topics import MemberTopics
-
-    return MemberTopics(catalog)
-
-
-def joining_of(config: BrokerConfig, services: Parts) -> Joining | None:
-    """What joins the cluster; None: there is none to join.
-
-    Raises:
-        StartError: the options do not say how.
-    """
-    try:
-        options = cluster_options(config)
-    except ValueError as error:
-        raise StartError(str(error)) from error
-    return None if options is None else Joining(config, options, services)
-
-
 class Joining:
     """The broker's place in its cluster, from the start to the stop."""
 
-    def __init__(
-        self, config: BrokerConfig, options: ClusterOptions, services: Parts
-    ) -> None:
+    def __init__(self, config: BrokerConfig, services: Parts) -> None:
         from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
@@ -78,6 +52,7 @@ class Joining:
         from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
 
+        options = cluster_options(config)
         self._services = services
         self._directories = services.log_manager.directories
         topics = services.metadata
@@ -120,13 +95,13 @@ class Joining:
             services.clock,
         )
         services.replica_manager.cluster = self._peers
-        self._fetchers: Fetchers = self._make_fetchers(identity.endpoints[0], options)
+        self._fetchers: Fetchers = self._make_fetchers(options)
         self._decisions.leaders = self._fetchers
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
 
-    def _make_fetchers(self, listener: Endpoint, options: ClusterOptions) -> Fetchers:
+    def _make_fetchers(self, options: ClusterOptions) -> Fetchers:
         """Others are reached on the listener of theirs with the name of ours."""
         from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
         from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
@@ -144,7 +119,9 @@ class Joining:
                 services.clock,
                 services.bugs,
             ),
-            lambda leader: address_in(self._publisher.image, leader, listener.name),
+            lambda leader: address_in(
+                self._publisher.image, leader, options.listener_name
+            ),
             partial(_connect, options.request_timeout_ms / 1000),
         )
 

@@ -318,23 +318,23 @@ class Parts:
 
 def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
     """The topics: our own, or those of a cluster."""
-    if not config.foreign:
+    if not config.is_member:
         from odradek.broker.metadata.topics import Topics
 
         return Topics(catalog)
-    from .joining import topics_of
+    from odradek.broker.cluster.member_topics import MemberTopics
 
-    return topics_of(config, catalog)
+    return MemberTopics(catalog, config)
 
 
 def joining_of(config: BrokerConfig, services: Parts) -> Joining | None:
     """What joins a cluster; None: there is none to join.
 
     Raises:
-        StartError: the options do not say how.
+        StartError: others cannot reach this broker.
     """
-    if not config.foreign:
+    if not config.is_member:
         return None
-    from .joining import joining_of
+    from .joining import Joining
 
-    return joining_of(config, services)
+    return Joining(config, services)

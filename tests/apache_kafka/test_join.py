@@ -35,6 +35,7 @@ class Joined:
             "process.roles": "broker",
             "node.id": str(US),
             "cluster.id": CLUSTER_ID,
+            "offsets.topic.replication.factor": "1",
             "controller.quorum.bootstrap.servers": (
                 f"127.0.0.1:{self.kafka.controller_port}"
             ),

@@ -21,8 +21,9 @@ from .coordinator import (
 from .error import OptionError
 from .frozen_table import frozen_table
 from .log import LogOptions
+from .member import ONE_COPY, MemberOptions, copies_too_many
 from .network import NetworkOptions
-from .option import ONE_COPY, Kind, Option, option
+from .option import Kind, Option, option
 from .process import ProcessOptions
 from .security.access import AccessOptions
 from .security.listener_checks import check_listeners
@@ -80,6 +81,7 @@ class BrokerConfig(
     ShareCoordinatorOptions,
     StreamsGroupOptions,
     TransactionOptions,
+    MemberOptions,
     ProcessOptions,
     TlsOptions,
     AccessOptions,
@@ -181,10 +183,9 @@ class BrokerConfig(
     default_replication_factor: int = option(
         1,
         "default.replication.factor",
-        "Copies of a topic that says none; one broker has one.",
+        "Copies of a topic that says none. Unset: 1, in a cluster what the controllers"
+        " have.",
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     auto_create_topics_enable: bool = option(
         True,
@@ -288,6 +289,9 @@ class BrokerConfig(
             OptionError: two of them contradict each other, or one needs another.
         """
         check_listeners(self)
+        many = copies_too_many(self)
+        if many is not None:
+            raise OptionError(f"{many}: {ONE_COPY}")
         if self.super_users and not self.authorizer_class_name:
             raise OptionError(
                 "super.users are those whom access control lists do not bind, and "

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from .error import OptionError
 from .group_bounds import check_group_bounds
-from .option import INT_MAX, ONE_COPY, Kind, option
+from .option import INT_MAX, Kind, option
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -44,11 +44,9 @@ class GroupOptions:
     offsets_topic_replication_factor: int = option(
         1,
         "offsets.topic.replication.factor",
-        "Copies of __consumer_offsets; one broker has one.",
+        "Copies of __consumer_offsets. Unset: 1, in a cluster 3.",
         kind=Kind.SHORT,
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     offsets_topic_segment_bytes: int = option(
         100 << 20,
@@ -222,19 +220,15 @@ class TransactionOptions:
     transaction_state_log_replication_factor: int = option(
         1,
         "transaction.state.log.replication.factor",
-        "Copies of __transaction_state; one broker has one.",
+        "Copies of __transaction_state. Unset: 1, in a cluster 3.",
         kind=Kind.SHORT,
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     transaction_state_log_min_isr: int = option(
         1,
         "transaction.state.log.min.isr",
-        "Copies that must have a record; one broker has one.",
+        "Copies that must have a record. Unset: 1, in a cluster 2.",
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     transaction_state_log_segment_bytes: int = option(
         100 << 20,

@@ -3,7 +3,7 @@
 A configuration file written for one node of Apache Kafka starts odradek too. What is
 about the JVM, or tunes what works otherwise here, means nothing and is accepted with
 one log line. What would protect something, or promise something, is refused: silence
-would be a lie. Other members of a cluster are: see `sole_member`.
+would be a lie. Other members of a cluster are, of a broker alone: see `sole_member`.
 """
 
 import re
@@ -20,7 +20,6 @@ _AT_START = (
 )
 
 _MEANINGLESS_PREFIXES = (
-    "broker.heartbeat.",
     "broker.session.",
     "client.quota.callback.",
     "config.providers.",
@@ -36,8 +35,6 @@ _MEANINGLESS_PREFIXES = (
     "metrics.",
     "password.encoder.",
     "remote.",
-    "replica.fetch.",
-    "replica.socket.",
     "replication.quota.",
     "sasl.kerberos.",
     "sasl.login.",
@@ -67,38 +64,26 @@ _OF_IMAGES = frozenset(
 _MEANINGLESS = "Means nothing here"
 # The beginning of a name, and why the option means nothing.
 _WHY: tuple[tuple[str, str], ...] = (
-    (
-        "controller.quorum.voters",
-        "there is no controller; refused if it names another node than this one",
-    ),
-    (
-        "controller.quorum.bootstrap.servers",
-        "there is no controller; refused if it names others than the own listener",
-    ),
     ("ssl.", "TLS is that of OpenSSL, not that of Java"),
     ("sasl.kerberos.", "there is no Kerberos (GSSAPI)"),
-    ("sasl.mechanism.", "there is no other broker"),
     ("sasl.", "the broker logs in nowhere"),
-    ("security.inter.broker.protocol", "there is no other broker"),
     ("security.", "there is no Java with security providers"),
     ("remote.", "there is no remote storage"),
     ("log.local.retention.", "there is no remote storage"),
     ("follower.fetch.last.tiered", "there is no remote storage"),
-    ("controller.", "there is no controller"),
+    ("controller.", "it is for controllers, which odradek leaves to Apache Kafka"),
     ("metadata.", "there is no metadata log, but a catalogue"),
-    ("broker.", "there is no controller to tell that the broker lives"),
-    ("controlled.shutdown.", "there is no other broker to take over"),
-    ("initial.broker.registration.", "there is no controller"),
-    ("process.roles", "one process is all of the cluster; refused without both roles"),
-    ("early.start.listeners", "there is no controller"),
-    ("inter.broker.", "there is no other broker"),
-    ("replica.", "there is no other broker"),
-    ("num.replica.", "there is no other broker"),
-    ("replication.quota.", "there is no other broker"),
-    ("follower.", "there is no other broker"),
-    ("leader.", "there is no other broker"),
-    ("auto.leader.", "there is no other broker"),
-    ("unclean.leader.", "there is no other broker"),
+    ("broker.session.", "it is for controllers, which odradek leaves to Apache Kafka"),
+    ("controlled.shutdown.", "what a broker leads is always given to others first"),
+    ("early.start.listeners", "it is for controllers"),
+    ("replica.socket.", "buffers between brokers are the system's"),
+    ("num.replica.", "moves between directories have no threads of their own"),
+    ("replication.quota.", "there is no replication to slow down"),
+    ("follower.", "there is no replication to slow down"),
+    ("leader.imbalance.", "controllers elect preferred leaders"),
+    ("leader.", "there is no replication to slow down"),
+    ("auto.leader.", "controllers elect preferred leaders"),
+    ("unclean.leader.", "controllers elect leaders"),
     ("add.partitions.to.txn.", "partitions are verified without a request"),
     (
         "share.coordinator.",

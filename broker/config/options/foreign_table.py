@@ -18,22 +18,18 @@ alter.log.dirs.replication.quota.window.num INT 11
 alter.log.dirs.replication.quota.window.size.seconds INT 1
 auto.leader.rebalance.enable BOOLEAN true
 background.threads* INT 10
-broker.heartbeat.interval.ms INT 2000
 broker.session.timeout.ms INT 9000
 client.quota.callback.class CLASS
 config.providers* LIST ""
 controlled.shutdown.enable BOOLEAN true
 controller.quorum.append.linger.ms INT 25
 controller.quorum.auto.join.enable BOOLEAN false
-controller.quorum.bootstrap.servers LIST ""
 controller.quorum.election.backoff.max.ms INT 1000
 controller.quorum.election.timeout.ms INT 1000
 controller.quorum.fetch.max.bytes INT 1048576
 controller.quorum.fetch.snapshot.max.bytes INT 1048576
 controller.quorum.fetch.timeout.ms INT 2000
-controller.quorum.request.timeout.ms INT 2000
 controller.quorum.retry.backoff.ms INT 20
-controller.quorum.voters LIST ""
 controller.socket.timeout.ms INT 30000
 cordoned.log.dirs* LIST ""
 create.topic.policy.class.name CLASS
@@ -44,8 +40,6 @@ group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588
 group.coordinator.threads INT 4
-initial.broker.registration.timeout.ms INT 60000
-inter.broker.listener.name STRING
 kafka.metrics.polling.interval.secs INT 10
 kafka.metrics.reporters LIST ""
 leader.imbalance.check.interval.seconds LONG 300
@@ -67,10 +61,8 @@ metrics.sample.window.ms LONG 30000
 num.io.threads* INT 8
 num.network.threads* INT 3
 num.replica.alter.log.dirs.threads INT
-num.replica.fetchers* INT 1
 offsets.topic.compression.codec INT 0
 principal.builder.class* CLASS
-process.roles LIST
 remote.fetch.max.wait.ms* INT 500
 remote.list.offsets.request.timeout.ms* LONG 30000
 remote.log.index.file.cache.total.size.bytes* LONG 1073741824
@@ -96,15 +88,8 @@ remote.log.storage.manager.class.name STRING
 remote.log.storage.manager.class.path STRING
 remote.log.storage.manager.impl.prefix STRING rsm.config.
 remote.log.storage.system.enable BOOLEAN false
-replica.fetch.backoff.ms INT 1000
-replica.fetch.max.bytes INT 1048576
-replica.fetch.min.bytes INT 1
-replica.fetch.response.max.bytes INT 10485760
-replica.fetch.wait.max.ms INT 500
-replica.lag.time.max.ms LONG 30000
 replica.selector.class STRING
 replica.socket.receive.buffer.bytes INT 65536
-replica.socket.timeout.ms INT 30000
 replication.quota.window.num INT 11
 replication.quota.window.size.seconds INT 1
 sasl.client.callback.handler.class CLASS
@@ -142,7 +127,6 @@ sasl.oauthbearer.client.credentials.client.secret PASSWORD
 sasl.oauthbearer.jwt.retriever.class CLASS
 sasl.oauthbearer.scope STRING
 sasl.oauthbearer.token.endpoint.url STRING
-security.inter.broker.protocol STRING PLAINTEXT
 security.providers STRING
 share.coordinator.append.linger.ms INT -1
 share.coordinator.cached.buffer.max.bytes* INT 1048588

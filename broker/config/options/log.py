@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .option import LONG_MAX, ONE_COPY, Kind, option
+from .option import LONG_MAX, Kind, option
 
 CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
@@ -239,8 +239,6 @@ class LogOptions:
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
         is_dynamic=True,
     )
     log_cleaner_enable: bool = option(

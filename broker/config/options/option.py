@@ -12,7 +12,6 @@ from typing import Any
 
 from .error import OptionError
 
-ONE_COPY = "one broker holds one copy of everything: leave it out"
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 
@@ -44,9 +43,8 @@ class Option:
 
     One that is not ``is_used`` is accepted for what clients and files of options
     expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
-    broker runs. ``at_most_as`` says why it cannot be more, where that is to be known.
-    A listener may have a value of its own for what ``is_per_listener``, and for each
-    of its SASL mechanisms another one for what ``is_per_mechanism`` (see
+    broker runs. A listener may have a value of its own for what ``is_per_listener``,
+    and for each of its SASL mechanisms another one for what ``is_per_mechanism`` (see
     `SecurityOptions`).
     """
 
@@ -61,7 +59,6 @@ class Option:
     aliases: tuple[str, ...] = ()
     is_used: bool = True
     is_dynamic: bool = False
-    at_most_as: str = ""
     is_per_listener: bool = False
     is_per_mechanism: bool = False
 
@@ -133,8 +130,7 @@ class Option:
         if self.at_least is not None and value < self.at_least:
             raise self._refusal(text, f"Value must be at least {self.at_least}")
         if self.at_most is not None and value > self.at_most:
-            why = f", as {self.at_most_as}" if self.at_most_as else ""
-            raise self._refusal(text, f"Value must be no more than {self.at_most}{why}")
+            raise self._refusal(text, f"Value must be no more than {self.at_most}")
 
     def _check_choices(self, text: str, value: Any) -> None:
         for part in value if isinstance(value, tuple) else (value,):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .error import OptionError
 from .group_bounds import check_group_bounds
-from .option import ONE_COPY, Kind, option
+from .option import Kind, option
 
 LOCK_MS_MIN, LOCK_MS_MAX = 1_000, 3_600_000
 LOCKS_MIN, LOCKS_MAX = 100, 10_000
@@ -177,20 +177,16 @@ class ShareCoordinatorOptions:
     share_coordinator_state_topic_replication_factor: int = option(
         1,
         "share.coordinator.state.topic.replication.factor",
-        "Copies of __share_group_state; one broker has one.",
+        "Copies of __share_group_state. Unset: 1, in a cluster 3.",
         kind=Kind.SHORT,
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     share_coordinator_state_topic_min_isr: int = option(
         1,
         "share.coordinator.state.topic.min.isr",
-        "Copies that must have a record; one broker has one.",
+        "Copies that must have a record. Unset: 1, in a cluster 2.",
         kind=Kind.SHORT,
         at_least=1,
-        at_most=1,
-        at_most_as=ONE_COPY,
     )
     share_coordinator_state_topic_segment_bytes: int = option(
         100 << 20,

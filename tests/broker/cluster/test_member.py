@@ -22,7 +22,9 @@ from tests.broker.cluster.cluster_state import topic
 from tests.fakes.joined_quorum import JoinedQuorum
 from tests.patience import PATIENCE_S
 
-OPTIONS = ClusterOptions((), 10, 1000 * PATIENCE_S, 1000 * PATIENCE_S, 1000)
+OPTIONS = ClusterOptions(
+    (), "PLAINTEXT", 10, 1000 * PATIENCE_S, 1000 * PATIENCE_S, 1000
+)
 
 
 class HastyClock(SystemClock):

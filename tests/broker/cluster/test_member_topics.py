@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.metadata.auto_create import new_topic
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.quorum.image.image import MetadataImage
@@ -57,9 +59,11 @@ class FakeController:
 
 
 @asynccontextmanager
-async def member(directory: Path) -> AsyncIterator[tuple[MemberTopics, FakeController]]:
+async def member(
+    directory: Path, config: BrokerConfig | None = None
+) -> AsyncIterator[tuple[MemberTopics, FakeController]]:
     catalog = Catalog.open(directory)
-    topics = MemberTopics(catalog)
+    topics = MemberTopics(catalog, config or BrokerConfig())
     topics.controller = FakeController(topics)
     try:
         yield topics, topics.controller
@@ -79,6 +83,31 @@ async def test_topics_are_made_by_the_controllers(tmp_path: Path) -> None:
         assert (asked.num_partitions, asked.replication_factor) == (-1, -1)
         assert asked.configs[0].value == "1"
         assert await topics.create_topics([]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "factor", "least"),
+    [
+        ("__consumer_offsets", {}, 3, None),
+        ("__consumer_offsets", {"offsets_topic_replication_factor": 2}, 2, None),
+        ("__transaction_state", {}, 3, "2"),
+        ("__transaction_state", {"transaction_state_log_min_isr": 1}, 3, "1"),
+        ("__share_group_state", {}, 3, "2"),
+        ("a", {}, -1, None),
+        ("a", {"default_replication_factor": 2}, 2, None),
+    ],
+)
+async def test_how_many_copies_are_asked_for(
+    tmp_path: Path, name: str, options: dict[str, Any], factor: int, least: str | None
+) -> None:
+    explicit = frozenset(each.replace("_", ".") for each in options)
+    config = BrokerConfig(**options, explicit=explicit)
+    async with member(tmp_path, config) as (topics, controller):
+        await topics.create_topics([new_topic(name, config)])
+        asked = controller.asked[0].topics[0]
+        assert asked.replication_factor == factor
+        given = {each.name: each.value for each in asked.configs}
+        assert given.get("min.insync.replicas") == least
 
 
 async def test_producer_ids_are_those_of_the_controllers(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from odradek.broker.cluster.member_topics import MemberTopics
 from odradek.broker.cluster.publisher import Publisher
+from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
 from odradek.broker.metadata.features import SHARE_VERSION, Features
@@ -31,7 +32,7 @@ class World:
     """A catalogue, and what the replicas and coordinators of it are told."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self.topics = MemberTopics(catalog)
+        self.topics = MemberTopics(catalog, BrokerConfig())
         self.resources = ResourceOptions(catalog)
         self.leaders: dict[TopicPartition, int] = {}
         self.told: list[tuple[str, TopicPartition]] = []

@@ -1,54 +1,84 @@
+from typing import Any
+
 import pytest
 
-from odradek.broker.config.cluster_options import cluster_options, is_member
+from odradek.broker.config.cluster_options import (
+    cluster_options,
+    listener_for_brokers,
+)
 from odradek.broker.config.options.broker_config import BrokerConfig
-from odradek.broker.config.options.listener import HostPort
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.listener import HostPort, parse_listeners
+from odradek.broker.config.sources import load
 
 SERVERS = "controller.quorum.bootstrap.servers"
 
 
-def config(**foreign: str) -> BrokerConfig:
-    named = {name.replace("_", "."): value for name, value in foreign.items()}
-    return BrokerConfig(foreign=named)
-
-
-def test_a_broker_that_is_all_of_its_cluster_joins_none() -> None:
-    assert cluster_options(config()) is None
-    assert cluster_options(config(process_roles="broker,controller")) is None
-    assert not is_member(config(process_roles="broker,controller"))
+def config(*pairs: str) -> BrokerConfig:
+    return load(pairs=["process.roles=broker", *pairs]).config
 
 
 def test_whom_to_ask_and_how_often() -> None:
     found = cluster_options(
-        BrokerConfig(
-            foreign={
-                "process.roles": "broker",
-                SERVERS: "controller-1:9093, controller-2:9094",
-                "broker.heartbeat.interval.ms": "500",
-            }
+        config(
+            f"{SERVERS}=controller-1:9093, controller-2:9094",
+            "broker.heartbeat.interval.ms=500",
         )
     )
-    assert found is not None
     assert found.controllers == (
         HostPort("controller-1", 9093),
         HostPort("controller-2", 9094),
     )
     assert found.heartbeat_interval_ms == 500
     assert found.registration_timeout_ms == 60_000
+    assert found.listener_name == "PLAINTEXT"
 
 
 def test_voters_are_asked_where_no_servers_are_named() -> None:
-    found = cluster_options(
-        config(
-            process_roles="broker", controller_quorum_voters="3000@controller-1:9093"
-        )
-    )
-    assert found is not None
+    found = cluster_options(config("controller.quorum.voters=3000@controller-1:9093"))
     assert found.controllers == (HostPort("controller-1", 9093),)
 
 
-@pytest.mark.parametrize("servers", ["", "nowhere"])
-def test_controllers_must_be_named(servers: str) -> None:
-    options = BrokerConfig(foreign={"process.roles": "broker", SERVERS: servers})
-    with pytest.raises(ValueError, match=r"controllers listen|nowhere"):
-        cluster_options(options)
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ((), "controllers listen"),
+        ((f"{SERVERS}=",), "controllers listen"),
+        ((f"{SERVERS}=nowhere",), f"{SERVERS}: 'nowhere' is not like"),
+        (
+            (f"{SERVERS}=a:1", "inter.broker.listener.name=INSIDE"),
+            "listeners has PLAINTEXT, and none of that name",
+        ),
+    ],
+)
+def test_what_cannot_be_stops_the_start(pairs: tuple[str, ...], words: str) -> None:
+    with pytest.raises(OptionError, match=words):
+        config(*pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "OUTSIDE"),
+        ({"inter_broker_listener_name": "inside"}, "INSIDE"),
+        ({"security_inter_broker_protocol": "SSL"}, "SSL"),
+    ],
+)
+def test_where_brokers_reach_brokers(options: dict[str, Any], name: str) -> None:
+    listeners = "OUTSIDE://:1,INSIDE://:2,SSL://:3"
+    made = BrokerConfig(
+        listeners=parse_listeners(listeners),
+        listener_security_protocol_map=("OUTSIDE:SSL", "INSIDE:SSL", "SSL:SSL"),
+        explicit=frozenset(each.replace("_", ".") for each in options),
+        **options,
+    )
+    assert listener_for_brokers(made).name == name
+
+
+def test_the_listener_for_brokers_is_named_once() -> None:
+    with pytest.raises(OptionError, match="are both set"):
+        config(
+            f"{SERVERS}=a:1",
+            "inter.broker.listener.name=PLAINTEXT",
+            "security.inter.broker.protocol=PLAINTEXT",
+        )

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
 from odradek.broker.config.options.listener import parse_listeners
 from odradek.broker.config.sole_member import why_not_alone
 
@@ -11,12 +11,13 @@ ROLES, VOTERS, SERVERS = (
 )
 
 
-def of(node_id: int = 1, **foreign: str) -> BrokerConfig:
+def of(node_id: int = 1, **texts: str) -> BrokerConfig:
     names = {"roles": ROLES, "voters": VOTERS, "servers": SERVERS}
+    given = {names[key]: text for key, text in texts.items()}
     return BrokerConfig(
         node_id=node_id,
         listeners=parse_listeners("PLAINTEXT://:9092,CONTROLLER://:9093"),
-        foreign={names[key]: value for key, value in foreign.items()},
+        **{OPTIONS[name][0]: OPTIONS[name][1].parse(given[name]) for name in given},
     )
 
 

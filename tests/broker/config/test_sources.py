@@ -187,7 +187,7 @@ def test_copies_that_one_broker_cannot_hold_are_refused(
     tmp_path: Path, pair: str
 ) -> None:
     name, _, _ = pair.partition("=")
-    why = rf"{name}: Value must be no more than 1, as one broker holds one copy"
+    why = rf"{pair} is refused: one broker holds one copy of everything; leave it out"
     with pytest.raises(OptionError, match=why):
         load(pairs=[pair])
     variable = "KAFKA_" + name.upper().replace(".", "_")

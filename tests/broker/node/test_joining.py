@@ -9,27 +9,24 @@ from odradek.broker.config.options.listener import Listener
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.node import parts
-from odradek.broker.node.joining import endpoints_of, joining_of, topics_of
+from odradek.broker.node.joining import endpoints_of
 from odradek.broker.runtime.start_error import StartError
 
 NOBODY = cast("Any", None)
 MEMBER = BrokerConfig(
-    foreign={
-        "process.roles": "broker",
-        "controller.quorum.bootstrap.servers": "controller-1:9093",
-    }
+    process_roles=("broker",),
+    controller_quorum_bootstrap_servers=("controller-1:9093",),
 )
 
 
-@pytest.mark.parametrize("of", [topics_of, parts.topics_of])
 async def test_in_a_cluster_the_topics_are_those_of_its_controllers(
-    tmp_path: Path, of: Any
+    tmp_path: Path,
 ) -> None:
     catalog = Catalog.open(tmp_path)
-    alone = BrokerConfig(foreign={"process.roles": "broker,controller"})
-    assert isinstance(of(MEMBER, catalog), MemberTopics)
+    alone = BrokerConfig(process_roles=("broker", "controller"))
+    assert isinstance(parts.topics_of(MEMBER, catalog), MemberTopics)
     for config in (alone, BrokerConfig()):
-        topics = of(config, catalog)
+        topics = parts.topics_of(config, catalog)
         assert isinstance(topics, Topics)
         assert topics.gives_leader_epochs
     await catalog.close()
@@ -37,14 +34,8 @@ async def test_in_a_cluster_the_topics_are_those_of_its_controllers(
 
 def test_who_is_alone_joins_nobody() -> None:
     assert parts.joining_of(BrokerConfig(), NOBODY) is None
-    alone = BrokerConfig(foreign={"process.roles": "broker,controller"})
-    assert joining_of(alone, NOBODY) is None
-
-
-def test_controllers_must_be_named() -> None:
-    config = BrokerConfig(foreign={"process.roles": "broker"})
-    with pytest.raises(StartError, match=r"bootstrap\.servers"):
-        joining_of(config, NOBODY)
+    alone = BrokerConfig(process_roles=("broker", "controller"))
+    assert parts.joining_of(alone, NOBODY) is None
 
 
 def test_others_are_told_where_to_connect() -> None:

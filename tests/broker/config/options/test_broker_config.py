@@ -14,6 +14,8 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "wire" / "describe_configs.json"
 # Where the default is not Apache Kafka's, and why.
 OUR_DEFAULTS = {
     "advertised.listeners": "a client is told the address that it connected to",
+    "controller.quorum.voters": "the recording has a controller",
+    "inter.broker.listener.name": "the recording has one",
     "listener.security.protocol.map": "the recording maps its controller",
     "listeners": "loopback only",
     "log.dirs": "./data",
@@ -22,6 +24,7 @@ OUR_DEFAULTS = {
     "max.connections": "limits on by default",
     "max.connections.per.ip": "limits on by default",
     "metadata.log.dir": "the first of log.dirs",
+    "process.roles": "the recording has both",
     "queued.max.request.bytes": "limits on by default",
     "sasl.server.max.receive.size": "who has not logged in gets little memory",
     "socket.listen.backlog.size": "a burst of clients is not refused",

@@ -17,7 +17,7 @@ def test_types_and_defaults_are_read() -> None:
     assert table["num.io.threads"].kind is Kind.INT
     assert table["num.io.threads"].default == "8"
     assert table["num.io.threads"].is_dynamic
-    assert not table["process.roles"].is_dynamic
+    assert not table["controlled.shutdown.enable"].is_dynamic
     assert table["config.providers"].default == ""
     assert table["replica.selector.class"].default is None
     assert table["sasl.oauthbearer.client.credentials.client.secret"].is_sensitive

@@ -1,0 +1,163 @@
+"""The options of a broker that is one of a cluster: its controllers, the other brokers.
+
+A broker that is all of its own cluster has no use for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from .option import Kind, option
+
+if TYPE_CHECKING:
+    from .broker_config import BrokerConfig
+
+ONE_COPY: Final = "one broker holds one copy of everything"
+_BROKER: Final = ("broker",)
+# How many copies there are, or have to be in sync.
+_COPIES: Final = (
+    "default.replication.factor",
+    "min.insync.replicas",
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+    "transaction.state.log.min.isr",
+    "share.coordinator.state.topic.replication.factor",
+    "share.coordinator.state.topic.min.isr",
+)
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class MemberOptions:
+    """Who decides in the cluster, how others are asked, how replicas follow."""
+
+    process_roles: tuple[str, ...] = option(
+        (),
+        "process.roles",
+        "broker: this one joins the controllers of Apache Kafka that are named. Empty,"
+        " or broker,controller: it is all of its own cluster.",
+    )
+    controller_quorum_bootstrap_servers: tuple[str, ...] = option(
+        (),
+        "controller.quorum.bootstrap.servers",
+        "Where the controllers of the cluster listen, as HOST:PORT,...",
+    )
+    controller_quorum_voters: tuple[str, ...] = option(
+        (),
+        "controller.quorum.voters",
+        "The same as ID@HOST:PORT,..., where no bootstrap servers are named.",
+    )
+    controller_quorum_request_timeout_ms: int = option(
+        2_000,
+        "controller.quorum.request.timeout.ms",
+        "How long an answer of a controller may take before it is asked again.",
+        at_least=1,
+    )
+    initial_broker_registration_timeout_ms: int = option(
+        60_000,
+        "initial.broker.registration.timeout.ms",
+        "How long a start tries to join the cluster.",
+        at_least=1,
+    )
+    broker_heartbeat_interval_ms: int = option(
+        2_000,
+        "broker.heartbeat.interval.ms",
+        "How often the controllers hear that the broker lives.",
+        at_least=1,
+    )
+    controlled_shutdown_timeout_ms: int = option(
+        30_000,
+        "controlled.shutdown.timeout.ms",
+        "How long a stop waits for others to lead what this broker leads.",
+        at_least=0,
+    )
+    inter_broker_listener_name: str | None = option(
+        None,
+        "inter.broker.listener.name",
+        "The listener on which brokers of the cluster reach each other; all have one"
+        " of that name. Unset: the first for clients.",
+        kind=Kind.STRING,
+    )
+    security_inter_broker_protocol: str = option(
+        "PLAINTEXT",
+        "security.inter.broker.protocol",
+        "Instead of its name, the protocol of that listener, if it is called so.",
+    )
+    replica_lag_time_max_ms: int = option(
+        30_000,
+        "replica.lag.time.max.ms",
+        "A follower that has not had all records for so long is not in sync.",
+        kind=Kind.LONG,
+        at_least=1,
+    )
+    replica_fetch_wait_max_ms: int = option(
+        500,
+        "replica.fetch.wait.max.ms",
+        "How long a leader may wait for records before it answers a follower.",
+        at_least=0,
+        is_used=False,
+    )
+    replica_fetch_min_bytes: int = option(
+        1,
+        "replica.fetch.min.bytes",
+        "For how many bytes it waits.",
+        at_least=0,
+        is_used=False,
+    )
+    replica_fetch_max_bytes: int = option(
+        1 << 20,
+        "replica.fetch.max.bytes",
+        "Most bytes of a partition in one answer, if its first batch is not larger.",
+        at_least=0,
+        is_used=False,
+    )
+    replica_fetch_response_max_bytes: int = option(
+        10 << 20,
+        "replica.fetch.response.max.bytes",
+        "Most bytes of one answer, if its first batch is not larger.",
+        at_least=0,
+        is_used=False,
+    )
+    replica_fetch_backoff_ms: int = option(
+        1_000,
+        "replica.fetch.backoff.ms",
+        "How soon a partition is asked for again after it has failed.",
+        at_least=0,
+        is_used=False,
+    )
+    replica_socket_timeout_ms: int = option(
+        30_000,
+        "replica.socket.timeout.ms",
+        "How long the answer of a leader may take.",
+        at_least=1,
+        is_used=False,
+    )
+    num_replica_fetchers: int = option(
+        1,
+        "num.replica.fetchers",
+        "How many connections to each leader replicas follow on.",
+        at_least=1,
+        is_dynamic=True,
+        is_used=False,
+    )
+
+    @property
+    def is_member(self) -> bool:
+        """Whether the broker is one of a cluster with other nodes."""
+        return self.process_roles == _BROKER
+
+
+@cache
+def member_names() -> frozenset[str]:
+    """The names of all of these. Made when first asked for."""
+    return frozenset(each.metadata["option"].name for each in fields(MemberOptions))
+
+
+def copies_too_many(config: BrokerConfig) -> str | None:
+    """The option that wants more copies of something than one broker can hold."""
+    if not config.is_member:
+        for name in _COPIES:
+            if getattr(config, name.replace(".", "_")) > 1:
+                return name
+    return None
