@@ -103,6 +103,7 @@ class Joining:
 
     def _make_fetchers(self, options: ClusterOptions) -> Fetchers:
         """Others are reached on the listener of theirs with the name of ours."""
+        from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
         from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
         from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
         from odradek.broker.replica.follower_replicas import FollowerReplicas
@@ -118,6 +119,7 @@ class Joining:
                 lambda: self.member.broker_epoch,
                 services.clock,
                 services.bugs,
+                FetchSettings(),
             ),
             lambda leader: address_in(
                 self._publisher.image, leader, options.listener_name

@@ -1,8 +1,13 @@
-"""One fetcher for each broker that leads a partition of which this one is a copy."""
+"""Fetchers for each broker that leads partitions of which this one is a copy.
+
+A leader has one, or as many as ``num.replica.fetchers`` says; a partition is always
+that of the same.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.cluster.controller_channel import ControllerChannel
@@ -44,7 +49,7 @@ class Fetchers:
         self._connect = connect
         self._is_stopped = False
         self._followed: dict[TopicPartition, FollowedPartition] = {}
-        self._running: dict[int, _Running] = {}
+        self._running: dict[tuple[int, int], _Running] = {}  # of a leader, by number
 
     def follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
         """Have it follow the leader that was decided; -1: nobody leads."""
@@ -60,10 +65,13 @@ class Fetchers:
         followed = None
         if decided.leader != NO_LEADER and not self._is_stopped:
             followed = FollowedPartition(
-                partition, decided.leader, self._parts.replicas, self._parts.clock
+                partition,
+                decided.leader,
+                self._parts.replicas,
+                self._parts.clock,
+                self._parts.settings,
             )
-            fetcher = self._fetcher(decided.leader)
-            fetcher.followed[place] = followed
+            self._fetcher(followed).add(followed)
         self._end(known, followed)
 
     def forget(self, topic_partition: TopicPartition) -> None:
@@ -75,7 +83,7 @@ class Fetchers:
         known = self._followed.get(topic_partition)
         if known is None:
             return None
-        return known.trouble or self._running[known.leader].fetcher.trouble
+        return known.trouble or self._running[self._key(known)].fetcher.trouble
 
     async def stop(self) -> None:
         """Follow nobody any more; nothing is written when this returns."""
@@ -100,28 +108,33 @@ class Fetchers:
         place = known.partition.topic_partition
         if followed is None:
             del self._followed[place]
-        running = self._running[known.leader]
-        if running.fetcher.followed.get(place) is known:
-            del running.fetcher.followed[place]
+        key = self._key(known)
+        running = self._running[key]
+        running.fetcher.remove(known)
         if not running.fetcher.followed:
             running.task.cancel()
-            del self._running[known.leader]
+            del self._running[key]
 
-    def _fetcher(self, leader: int) -> ReplicaFetcher:
-        running = self._running.get(leader)
+    def _fetcher(self, followed: FollowedPartition) -> ReplicaFetcher:
+        leader, number = key = self._key(followed)
+        running = self._running.get(key)
         if running is None:
+            name = f"replicas of broker {leader}" + (f"-{number}" if number else "")
             channel = ControllerChannel(
-                f"replicas of {leader}",
+                name,
                 lambda: self._address_of(leader),
                 self._connect,
                 f"broker {leader} has no listener for other brokers",
             )
-            fetcher = ReplicaFetcher(channel, self._parts)
-            task = asyncio.get_running_loop().create_task(
-                fetcher.run(), name=f"replicas of broker {leader}"
-            )
-            running = self._running[leader] = _Running(fetcher, task)
+            fetcher = ReplicaFetcher(leader, channel, self._parts)
+            task = asyncio.get_running_loop().create_task(fetcher.run(), name=name)
+            running = self._running[key] = _Running(fetcher, task)
         return running.fetcher
+
+    def _key(self, followed: FollowedPartition) -> tuple[int, int]:
+        topic, partition = followed.partition.topic_partition
+        number = zlib.crc32(topic.encode()) + partition
+        return followed.leader, number % self._parts.settings.fetcher_count
 
 
 def address_in(

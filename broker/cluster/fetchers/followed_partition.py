@@ -8,7 +8,7 @@ for the epoch that is still followed.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from odradek.client.errors import error_of
 from odradek.protocol.errors import ErrorCode, KafkaError, NotLeaderOrFollower
@@ -17,6 +17,8 @@ from odradek.storage.validation.batch_analysis import (
     OffsetsOutOfOrder,
     UnexpectedAppendOffset,
 )
+
+from .leader_requests import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,11 +29,14 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.fetch import PartitionData
     from odradek.storage.log.follower_log import FollowerLog
 
-    FindEnds = Callable[["Asked"], Awaitable[tuple[int, int]]]
+    from .fetch_session_handler import Place
+    from .fetch_settings import FetchSettings
 
-RETRY_MS = 1_000  # replica.fetch.backoff.ms
-SIZE_MAX = 1 << 20  # replica.fetch.max.bytes
-NO_EPOCH = -1
+    FindEnds = Callable[[Asked], Awaitable[tuple[int, int]]]
+
+NO_EPOCH: Final = -1
+# The same again and again is not worth a megabyte each second.
+_BACKOFF_MS_MAX: Final = 60_000
 
 # What a leader says that does not know yet what we know, or the other way round.
 _PASSING = frozenset(
@@ -47,19 +52,6 @@ _PASSING = frozenset(
 _logger = logging.getLogger(__name__)
 
 
-class Asked(NamedTuple):
-    """What is asked of one partition."""
-
-    topic: str
-    topic_id: bytes
-    partition: int
-    leader_epoch: int
-    offset: int
-    last_epoch: int
-    log_start_offset: int
-    size_max: int
-
-
 class FollowedPartition:
     """A partition, and the leader epoch it follows.
 
@@ -73,15 +65,21 @@ class FollowedPartition:
         leader: int,
         replicas: FollowerReplicas,
         clock: Clock,
+        settings: FetchSettings,
     ) -> None:
         self.partition = partition
+        self.place: Place = (
+            partition.topic_id,
+            partition.topic_partition.partition,
+        )
         self.leader = leader
         self.leader_epoch = partition.leadership.epoch
         self.trouble: str | None = None
-        self.is_ended = False
+        self.is_open = self.is_ended = False
         self._replicas = replicas
         self._clock = clock
-        self._is_open = False
+        self._settings = settings
+        self._backoff_ms = settings.backoff_ms
         self._retry_at_ms = 0
 
     @property
@@ -89,16 +87,14 @@ class FollowedPartition:
         """Whether the leader is to be asked."""
         return not self.is_ended and self._clock.monotonic_ms() >= self._retry_at_ms
 
-    async def open(self) -> bool:
-        """Have its log ready. Whether that is so."""
-        if not self._is_open:
-            try:
-                await self._replicas.open(self.partition)
-            except (KafkaError, OSError) as error:
-                self.note(str(error) or repr(error))
-                return False
-            self._is_open = True
-        return not self.is_ended
+    async def open(self) -> None:
+        """Have its log ready: it ``is_open`` then."""
+        try:
+            await self._replicas.open(self.partition)
+        except (KafkaError, OSError) as error:
+            self.note(str(error) or repr(error))
+        else:
+            self.is_open = True
 
     def asked(self) -> Asked | None:
         """What to ask for next; None: what is here is not durable, and never will."""
@@ -114,14 +110,18 @@ class FollowedPartition:
             partition.view.log_end_offset,
             NO_EPOCH if log is None else log.latest_epoch,
             partition.view.log_start_offset,
-            min(SIZE_MAX, partition.config.segment_bytes),
+            min(self._settings.size_max, partition.config.segment_bytes),
         )
 
     async def take(
         self, asked: Asked, answer: PartitionData, find_ends: FindEnds
     ) -> None:
         """Apply an answer; what cannot be is asked for again in a while."""
-        if self.is_ended or asked.offset != self.partition.view.log_end_offset:
+        if (
+            self.is_ended
+            or asked.leader_epoch != self.leader_epoch
+            or asked.offset != self.partition.view.log_end_offset
+        ):
             return
         try:
             if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -178,10 +178,13 @@ class FollowedPartition:
 
     def note(self, trouble: str, level: int = logging.WARNING) -> None:
         """It is tried again in a while; said when it is new."""
-        self._retry_at_ms = self._clock.monotonic_ms() + RETRY_MS
         if trouble != self.trouble:
             self.trouble = trouble
+            self._backoff_ms = self._settings.backoff_ms
             self._say(level, trouble)
+        elif level >= logging.WARNING:
+            self._backoff_ms = min(2 * self._backoff_ms, _BACKOFF_MS_MAX)
+        self._retry_at_ms = self._clock.monotonic_ms() + self._backoff_ms
 
     def _say(self, level: int, text: str) -> None:
         place = self.partition.topic_partition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.client.errors import raise_for
 from odradek.protocol.errors import UnknownTopicOrPartition
@@ -10,6 +10,7 @@ from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchTopic,
+    ForgottenTopic,
     ReplicaState,
 )
 from odradek.protocol.messages.list_offsets import (
@@ -19,25 +20,34 @@ from odradek.protocol.messages.list_offsets import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from odradek.protocol.messages.fetch import FetchResponse, PartitionData
     from odradek.protocol.messages.list_offsets import ListOffsetsResponse
 
-    from .followed_partition import Asked
+    from .fetch_session_handler import SessionRequest
+    from .fetch_settings import FetchSettings
 
-MAX_WAIT_MS: Final = 500  # replica.fetch.wait.max.ms
-_SIZE_MAX: Final = 10 << 20  # replica.fetch.response.max.bytes
 _EARLIEST: Final = -2
 _LATEST: Final = -1
 
 
+class Asked(NamedTuple):
+    """What is asked of one partition."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    leader_epoch: int
+    offset: int
+    last_epoch: int
+    log_start_offset: int
+    size_max: int
+
+
 def fetch_request(
-    node_id: int, broker_epoch: int, asked: Iterable[Asked]
+    node_id: int, broker_epoch: int, said: SessionRequest, settings: FetchSettings
 ) -> FetchRequest:
     """For records of these, in their order: an answer has only room for some."""
     topics: dict[bytes, FetchTopic] = {}
-    for each in asked:
+    for each in said.named:
         topic = topics.get(each.topic_id)
         if topic is None:
             topic = FetchTopic(topic=each.topic, topic_id=each.topic_id)
@@ -52,28 +62,21 @@ def fetch_request(
                 partition_max_bytes=each.size_max,
             )
         )
+    forgotten: dict[bytes, ForgottenTopic] = {}
+    for topic_id, partition in said.forgotten:
+        known = forgotten.setdefault(topic_id, ForgottenTopic(topic_id=topic_id))
+        known.partitions.append(partition)
     return FetchRequest(
         replica_id=node_id,
         replica_state=ReplicaState(replica_id=node_id, replica_epoch=broker_epoch),
-        max_wait_ms=MAX_WAIT_MS,
-        min_bytes=1,
-        max_bytes=_SIZE_MAX,
+        max_wait_ms=settings.wait_ms_max,
+        min_bytes=settings.size_min,
+        max_bytes=settings.response_size_max,
+        session_id=said.session_id,
+        session_epoch=said.epoch,
         topics=list(topics.values()),
+        forgotten_topics_data=list(forgotten.values()),
     )
-
-
-def answers_of(response: FetchResponse) -> dict[tuple[bytes, int], PartitionData]:
-    """By topic id and partition.
-
-    Raises:
-        KafkaError: there is none.
-    """
-    raise_for(response.error_code)
-    return {
-        (bytes(topic.topic_id), each.partition_index): each
-        for topic in response.responses
-        for each in topic.partitions
-    }
 
 
 def end_request(node_id: int, asked: Asked, *, is_start: bool) -> ListOffsetsRequest:

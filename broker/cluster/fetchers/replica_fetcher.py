@@ -1,35 +1,57 @@
-"""Follows one broker, for all the partitions that it leads and of which we are a copy.
+"""Follows one broker, for partitions that it leads and of which we are a copy.
 
-A request is for all of them, and the next one leaves when what the last has brought is
-as durable as this broker's records have to be: one sync for all. The thread that waits
-for answers is the channel's own; what it brings is applied on the loop.
+A request says what is new since the last one: the leader keeps the rest in a session.
+The next one leaves when what the last has brought is as durable as this broker's
+records have to be: one sync for all. The thread that waits for answers is the channel's
+own; what it brings is applied on the loop.
+
+Invariant: a partition that could not be made durable, or waits for its next try, is
+not in the session: what a leader was told once would count on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from odradek.protocol.errors import KafkaError, MalformedRequest
+from odradek.client.errors import raise_for
+from odradek.protocol.errors import (
+    FetchSessionIdNotFound,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpoch,
+    KafkaError,
+    MalformedRequest,
+)
 from odradek.protocol.messages.fetch import FetchResponse
 from odradek.protocol.messages.list_offsets import ListOffsetsResponse
 
-from .followed_partition import RETRY_MS
-from .leader_requests import answers_of, end_of, end_request, fetch_request
+from .fetch_session_handler import FetchSessionHandler
+from .leader_requests import end_of, end_request, fetch_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from odradek.broker.cluster.controller_channel import ControllerChannel
     from odradek.broker.replica.follower_replicas import FollowerReplicas
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
-    from odradek.protocol.topic_partition import TopicPartition
 
-    from .followed_partition import Asked, FollowedPartition
+    from .fetch_session_handler import Place
+    from .fetch_settings import FetchSettings
+    from .followed_partition import FollowedPartition
+    from .leader_requests import Asked
 
 IDLE_MS: Final = 50
-_TIMEOUT_S: Final = 30.0  # replica.socket.timeout.ms
+# What changes without an answer, as the log start does, is told after so long.
+_LOOK_MS: Final = 1_000
+_OUT_OF_STEP = (
+    FetchSessionIdNotFound,
+    FetchSessionTopicIdError,
+    InvalidFetchSessionEpoch,
+)
+
+_logger = logging.getLogger(__name__)
 
 
 class FollowerParts(NamedTuple):
@@ -40,19 +62,49 @@ class FollowerParts(NamedTuple):
     broker_epoch: Callable[[], int]
     clock: Clock
     bugs: Bugs
+    settings: FetchSettings
 
 
 class ReplicaFetcher:
     """What is followed of one broker. ``trouble`` is why it cannot be asked."""
 
-    def __init__(self, channel: ControllerChannel, parts: FollowerParts) -> None:
-        self.followed: dict[TopicPartition, FollowedPartition] = {}
+    def __init__(
+        self, leader: int, channel: ControllerChannel, parts: FollowerParts
+    ) -> None:
+        self.leader = leader
         self.trouble: str | None = None
         self._channel = channel
-        self._node_id, self._replicas, self._broker_epoch, self._clock, self._bugs = (
-            parts
-        )
-        self._turn = 0
+        (
+            self._node_id,
+            self._replicas,
+            self._broker_epoch,
+            self._clock,
+            self._bugs,
+            self._settings,
+        ) = parts
+        self._timeout_s = self._settings.timeout_ms / 1000
+        self._followed: dict[Place, FollowedPartition] = {}
+        self._session = FetchSessionHandler()
+        # Of these the leader does not know what we want; and those that must wait.
+        self._changed: dict[Place, None] = {}
+        self._look_at_ms = 0
+
+    @property
+    def followed(self) -> list[FollowedPartition]:
+        """What it follows."""
+        return list(self._followed.values())
+
+    def add(self, followed: FollowedPartition) -> None:
+        """Follow a partition, instead of what was followed of it before."""
+        self._followed[followed.place] = followed
+        self._changed[followed.place] = None
+
+    def remove(self, followed: FollowedPartition) -> None:
+        """Follow it no more."""
+        if self._followed.get(followed.place) is followed:
+            del self._followed[followed.place]
+            self._changed.pop(followed.place, None)
+            self._session.leave_out(followed.place)
 
     async def run(self) -> None:
         """Follow until it is cancelled."""
@@ -62,7 +114,8 @@ class ReplicaFetcher:
                     wait_ms = await self._step()
                 except Exception as error:
                     self._bugs.record("replicas that follow", error)
-                    wait_ms = RETRY_MS
+                    self._session.lost()
+                    wait_ms = self._settings.backoff_ms
                 if wait_ms:
                     await self._clock.sleep(wait_ms)
         finally:
@@ -70,41 +123,81 @@ class ReplicaFetcher:
 
     async def _step(self) -> int:
         """Ask, and take the answer. Returns how long to wait before the next time."""
-        asked = await self._asked()
-        if not asked:
+        await self._decide_what_to_ask()
+        if not self._session.wanted:
             return IDLE_MS
-        return 0 if await self._fetch(asked) else RETRY_MS
+        return 0 if await self._fetch() else self._settings.backoff_ms
 
-    async def _asked(self) -> dict[FollowedPartition, Asked]:
-        """What to ask for, each time beginning with another: answers are limited."""
-        due = [each for each in list(self.followed.values()) if each.is_due]
-        due = [each for each in due if await each.open()]
-        await self._replicas.sync([each.partition for each in due])
-        self._turn += 1
-        first = self._turn % len(due) if due else 0
-        asked = {}
-        for each in due[first:] + due[:first]:
-            wanted = None if each.is_ended else each.asked()
-            if wanted is not None:
-                asked[each] = wanted
-        return asked
+    async def _decide_what_to_ask(self) -> None:
+        now_ms = self._clock.monotonic_ms()
+        if now_ms >= self._look_at_ms:
+            self._look_at_ms = now_ms + _LOOK_MS
+            self._changed = dict.fromkeys(self._followed)
+        changed, self._changed = self._changed, {}
+        looked_at = [self._followed[place] for place in changed]
+        ready = await self._ready(looked_at)
+        await self._replicas.sync([each.partition for each in ready])
+        for each in looked_at:
+            if self._followed.get(each.place) is not each:
+                continue  # gone, or followed anew
+            asked = each.asked() if each in ready else None
+            if asked is not None:
+                self._session.want(each.place, asked)
+            else:
+                self._session.leave_out(each.place)
+                self._changed[each.place] = None
 
-    async def _fetch(self, asked: dict[FollowedPartition, Asked]) -> bool:
-        request = fetch_request(self._node_id, self._broker_epoch(), asked.values())
+    async def _ready(
+        self, looked_at: Iterable[FollowedPartition]
+    ) -> dict[FollowedPartition, None]:
+        due = [each for each in looked_at if each.is_due]
+        closed = [each for each in due if not each.is_open]
+        await asyncio.gather(*(each.open() for each in closed))
+        return {each: None for each in due if each.is_open and not each.is_ended}
+
+    async def _fetch(self) -> bool:
+        session = self._session
+        is_full, said = session.is_full, session.next_request()
+        request = fetch_request(
+            self._node_id, self._broker_epoch(), said, self._settings
+        )
         try:
-            response = await self._channel.ask(request, FetchResponse, _TIMEOUT_S)
-            found = answers_of(response)
+            response = await self._channel.ask(request, FetchResponse, self._timeout_s)
+            raise_for(response.error_code)
+        except _OUT_OF_STEP as error:
+            session.lost(is_known=not isinstance(error, FetchSessionIdNotFound))
+            if is_full:
+                self._note(str(error) or repr(error))
+            return not is_full
         except (KafkaError, OSError, MalformedRequest) as error:
-            self.trouble = str(error) or repr(error)
+            session.lost()
+            self._note(str(error) or repr(error))
             return False
-        self.trouble = None
-        for each, wanted in asked.items():
-            answer = found.get((wanted.topic_id, wanted.partition))
-            if answer is not None:
-                await each.take(wanted, answer, self._ends)
+        session.took(response.session_id)
+        self._note(None)
+        await self._take(response)
+        return True
+
+    async def _take(self, response: FetchResponse) -> None:
+        """Apply an answer; what it says nothing of is asked for as before."""
+        asked = self._session.wanted
+        for topic in response.responses:
+            for answer in topic.partitions:
+                place = bytes(topic.topic_id), answer.partition_index
+                followed, wanted = self._followed.get(place), asked.get(place)
+                if followed is None or wanted is None:
+                    continue
+                self._changed[place] = None
+                await followed.take(wanted, answer, self._ends)
                 if answer.records:
                     await asyncio.sleep(0)  # others get a turn between megabytes
-        return True
+
+    def _note(self, trouble: str | None) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            what = "goes on" if trouble is None else trouble
+            level = logging.INFO if trouble is None else logging.WARNING
+            _logger.log(level, "replicas that follow broker %d: %s", self.leader, what)
 
     async def _ends(self, asked: Asked) -> tuple[int, int]:
         start, end = [
@@ -112,7 +205,7 @@ class ReplicaFetcher:
                 await self._channel.ask(
                     end_request(self._node_id, asked, is_start=is_start),
                     ListOffsetsResponse,
-                    _TIMEOUT_S,
+                    self._timeout_s,
                 )
             )
             for is_start in (True, False)

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from odradek.broker.cluster.fetchers.followed_partition import Asked, FollowedPartition
+from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+from odradek.broker.cluster.fetchers.followed_partition import FollowedPartition
+from odradek.broker.cluster.fetchers.leader_requests import Asked
 from odradek.broker.cluster.fetchers.replica_fetcher import (
     FollowerParts,
     ReplicaFetcher,
@@ -108,7 +110,9 @@ class Rig:
         self.broker = broker
         self.leader = FakeLeader(3)
         self.replicas = FollowerReplicas(broker.manager, broker.logs, broker.clock)
+        self.current: FollowedPartition | None = None
         self.fetcher = ReplicaFetcher(
+            LEADER,
             self.leader,  # type: ignore[arg-type]
             FollowerParts(
                 US,
@@ -116,6 +120,7 @@ class Rig:
                 lambda: BROKER_EPOCH,
                 broker.clock,
                 broker.services.bugs,
+                FetchSettings(),
             ),
         )
         self.decided = led_by(LEADER, 3)
@@ -127,15 +132,16 @@ class Rig:
     def follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
         self.forget(T0)
         if decided.leader == LEADER:
-            clock = self.broker.clock
-            self.fetcher.followed[T0] = FollowedPartition(
-                partition, LEADER, self.replicas, clock
+            self.current = FollowedPartition(
+                partition, LEADER, self.replicas, self.broker.clock, FetchSettings()
             )
+            self.fetcher.add(self.current)
 
     def forget(self, topic_partition: TopicPartition) -> None:
-        known = self.fetcher.followed.pop(topic_partition, None)
-        if known is not None:
-            known.is_ended = True
+        if self.current is not None:
+            self.current.is_ended = True
+            self.fetcher.remove(self.current)
+            self.current = None
 
     # What a test does
 
@@ -150,7 +156,8 @@ class Rig:
 
     @property
     def followed(self) -> FollowedPartition:
-        return self.fetcher.followed[T0]
+        assert self.current is not None
+        return self.current
 
     @property
     def ends(self) -> tuple[int, int]:

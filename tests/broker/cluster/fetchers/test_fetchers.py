@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
 from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
 from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
 from odradek.broker.quorum.image.image import EMPTY, BrokerImage, Endpoint
@@ -33,6 +34,7 @@ class World:
                 lambda: 77,
                 broker.clock,
                 broker.services.bugs,
+                FetchSettings(),
             ),
             lambda _: None,
             self.connect,
@@ -52,8 +54,8 @@ class World:
     def followed(self) -> dict[int, list[int]]:
         """The partitions that follow each leader."""
         return {
-            leader: sorted(place.partition for place in running.fetcher.followed)
-            for leader, running in self.fetchers._running.items()
+            leader: sorted(place for _, place in running.fetcher._followed)
+            for (leader, _), running in self.fetchers._running.items()
         }
 
 

@@ -1,14 +1,15 @@
 import pytest
 
-from odradek.broker.cluster.fetchers.followed_partition import Asked
+from odradek.broker.cluster.fetchers.fetch_session_handler import Place, SessionRequest
+from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
 from odradek.broker.cluster.fetchers.leader_requests import (
-    answers_of,
+    Asked,
     end_of,
     end_request,
     fetch_request,
 )
 from odradek.protocol.errors import NotLeaderOrFollower, UnknownTopicOrPartition
-from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
+from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
@@ -19,9 +20,14 @@ A0 = Asked("a", b"A" * 16, 0, 5, 100, 4, 10, 1 << 20)
 A1, B0 = A0._replace(partition=1), A0._replace(topic="b", topic_id=b"B" * 16)
 
 
+def request_of(*asked: Asked, forgotten: list[Place] | None = None) -> FetchRequest:
+    said = SessionRequest(9, 3, list(asked), forgotten or [])
+    return fetch_request(2, 77, said, FetchSettings())
+
+
 @pytest.mark.parametrize("version", [13, 14, 15, 18])
 def test_a_follower_says_who_it_is(version: int) -> None:
-    request = fetch_request(2, 77, [A0])
+    request = request_of(A0)
     read = FetchRequest.decode(request.encode(version), version)
     (partition,) = read.topics[0].partitions
     if version < 15:
@@ -35,16 +41,20 @@ def test_a_follower_says_who_it_is(version: int) -> None:
 
 
 def test_topics_come_in_the_order_of_their_first_partitions() -> None:
-    request = fetch_request(2, 77, [B0, A1, A0])
+    request = request_of(B0, A1, A0)
     assert [(x.topic_id[:1], len(x.partitions)) for x in request.topics] == [
         (b"B", 1),
         (b"A", 2),
     ]
 
 
-def test_a_refusal_of_the_whole_is_raised() -> None:
-    with pytest.raises(NotLeaderOrFollower):
-        answers_of(FetchResponse(error_code=6))
+def test_what_is_not_to_be_read_any_more_is_said_by_topic() -> None:
+    a, b = A0.topic_id, B0.topic_id
+    request = request_of(forgotten=[(a, 0), (b, 0), (a, 1)])
+    read = FetchRequest.decode(request.encode(17), 17)
+    assert (read.session_id, read.session_epoch) == (9, 3)
+    found = [(x.topic_id[:1], x.partitions) for x in read.forgotten_topics_data]
+    assert found == [(b"A", [0, 1]), (b"B", [0])]
 
 
 def test_the_end_is_asked_for_as_a_replica() -> None:
