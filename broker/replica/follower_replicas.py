@@ -18,6 +18,8 @@ from .partition.followed import Followed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from odradek.storage.log.unified_log import UnifiedLog
+
     from .partition.partition import Partition
 
 
@@ -65,7 +67,12 @@ class FollowerReplicas(Copies):
         for committer in committers:
             with suppress(StorageFailure):  # reported when it happened
                 await committer.flush()
-        if not all(each.is_written or each.log is None for each in partitions):
+        unwritten = [each for each in partitions if not each.is_written and each.log]
+        for each in unwritten:
+            if each.log and not each.log.unflushed_count and not _is_empty(each.log):
+                # Also one that was killed behind its first sync, and is loaded now.
+                self._replica_manager.record_written(each)
+        if unwritten:
             await self._replica_manager.recorded()
 
     def may_be_told(self, partition: Partition) -> bool:
@@ -73,8 +80,7 @@ class FollowerReplicas(Copies):
         log = partition.log
         if log is None or not self._replica_manager.bounds_by_durability:
             return True
-        is_empty = log.log_end_offset == log.log_start_offset
-        return not log.unflushed_count and (is_empty or partition.is_written)
+        return not log.unflushed_count and (_is_empty(log) or partition.is_written)
 
     def follow_high_watermark(self, partition: Partition, offset: int) -> None:
         """The leader says that all copies hold what is below."""
@@ -82,3 +88,7 @@ class FollowerReplicas(Copies):
             partition.replication.high_watermark = offset
             if partition.raise_high_watermark():
                 partition.check_all_waiting()
+
+
+def _is_empty(log: UnifiedLog) -> bool:
+    return log.log_end_offset == log.log_start_offset

@@ -244,7 +244,7 @@ class ReplicaManager:
         partition.use_log(log, committer)
         if partition.replication is not None:
             known = self._log_manager.checkpointed_high_watermark(log)
-            log.visibility.follow_leader(known)
+            log.visibility.restore(known)
             partition.raise_high_watermark()
         if committer.failure is not None:
             log.fail(committer.failure)

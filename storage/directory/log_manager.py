@@ -130,10 +130,11 @@ class LogManager:
         topic_id: bytes,
         config: "LogConfig",
         now_ms: int,
+        newest_epoch: int = -1,
     ) -> "UnifiedLog":
         """Open a log that is on disk, recovered if need be, durable to its end.
 
-        For a disk thread; `register` it on the loop afterwards.
+        In a disk thread; then `register` it. ``newest_epoch``: see `EpochRecovery`.
 
         Raises:
             InconsistentTopicId: the directory is that of another topic of this name.
@@ -151,16 +152,15 @@ class LogManager:
             LogLines(_log, path).warning(told)
             write_partition_metadata(self.files, path, topic_id)
         elif found != topic_id:
-            raise InconsistentTopicId(
-                f"{path} belongs to another topic of this name; it is left as it is"
-            )
+            other = f"{path} belongs to another topic of this name; it is left as it is"
+            raise InconsistentTopicId(other)
         return load_log(
             topic_partition,
             topic_id,
             path,
             config,
             home.checkpointed(topic_partition),
-            self._surroundings(now_ms),
+            self._surroundings(now_ms)._replace(newest_epoch=newest_epoch),
         )
 
     def register(self, log: "UnifiedLog") -> None:

@@ -66,7 +66,7 @@ class Watermarks:
         self.high = moved
         return True
 
-    def set_high(self, offset: int) -> bool:
+    def set_high(self, offset: int, *, is_restored: bool = False) -> bool:
         """Let the high watermark be ``offset``, or the nearest that is in the log.
 
         This is how a follower takes its leader's, and how a checkpointed one is
@@ -79,11 +79,10 @@ class Watermarks:
         elif offset > before:
             self.high = self._located(offset)
         elif offset < before:
-            LogLines(_log, self._local.directory).warning(
-                "the high watermark falls from %d to %d",
-                before,
-                offset,
-            )
+            if not is_restored:
+                LogLines(_log, self._local.directory).warning(
+                    "the high watermark falls from %d to %d", before, offset
+                )
             self.high = self._local.maybe_convert_to_offset_metadata(offset)
         return self.high.offset != before
 

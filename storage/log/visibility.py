@@ -125,11 +125,23 @@ class Visibility:
     def follow_leader(self, offset: int) -> int | None:
         """Take the leader's high watermark, as far as it is in this log. It may fall.
 
-        Returns the new one, or None when it is as before. A checkpointed one can be
-        restored in the same way; transactions that ended above it before the log was
-        loaded then count as replicated: loading begins with it at the log end.
+        Returns the new one, or None when it is as before.
         """
-        if self._state.failure is not None or not self._watermarks.set_high(offset):
+        return self._set_high(offset, is_restored=False)
+
+    def restore(self, checkpointed: int) -> int | None:
+        """Begin with the high watermark that was known before the log was loaded.
+
+        Transactions that ended above it before that count as replicated: loading
+        begins with it at the log end. Returns as `follow_leader`.
+        """
+        return self._set_high(checkpointed, is_restored=True)
+
+    def _set_high(self, offset: int, *, is_restored: bool) -> int | None:
+        marks = self._watermarks
+        if self._state.failure is not None or not marks.set_high(
+            offset, is_restored=is_restored
+        ):
             return None
         high = self._watermarks.high.offset
         self._producers.on_high_watermark(high)

@@ -7,10 +7,12 @@ its last sync. So
 - an epoch that the file gives to that offset is right;
 - one that contradicts the file is not: the file wins;
 - one above all that the file knows is right if the batch behind confirms it. Without a
-  batch behind, the file wins again; without a file, the batch is believed.
+  batch behind, the file wins again; without a file, the batch is believed. So it is if
+  the epoch is none that is still to come: who loads the log may know the newest.
 
-An epoch that was not believed costs nothing but its entry: the next leader's epoch is
-above it in any case.
+An epoch that was not believed costs a sole copy nothing but its entry: the epoch of the
+next leader is above it in any case. To leaders and followers it matters: they would
+never agree on where their histories part.
 """
 
 import logging
@@ -31,8 +33,12 @@ _log = logging.getLogger(__name__)
 class EpochRecovery:
     """Takes the batches of a log in order, and completes its leader epochs."""
 
-    def __init__(self, directory: Path, epochs: LeaderEpochs) -> None:
+    def __init__(
+        self, directory: Path, epochs: LeaderEpochs, newest_epoch: int = NO_EPOCH
+    ) -> None:
+        """``newest_epoch``: there was none above it; -1: nobody says."""
         self._directory = directory
+        self._newest_epoch = newest_epoch
         self._epochs = epochs
         self._known = epochs.entries
         self._candidate: tuple[int, int] | None = None  # epoch, base offset
@@ -63,7 +69,8 @@ class EpochRecovery:
     def finish(self) -> None:
         """Decide about the last batch, and report what was not believed."""
         if self._candidate is not None:
-            self._decide(is_confirmed=not self._known)
+            is_past = self._candidate[0] <= self._newest_epoch
+            self._decide(is_confirmed=is_past or not self._known)
         if self._ignored:
             epoch, offset = self._ignored[0]
             others = len(self._ignored) - 1

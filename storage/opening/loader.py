@@ -26,7 +26,7 @@ from odradek.storage.files.partition_metadata import (
 )
 from odradek.storage.formats.checkpoint import CheckpointError
 from odradek.storage.indexes.mapped_index import CorruptIndex
-from odradek.storage.local.leader_epochs import LeaderEpochs
+from odradek.storage.local.leader_epochs import NO_EPOCH, LeaderEpochs
 from odradek.storage.local.local_log import LocalLog
 from odradek.storage.local.quarantine import Quarantine
 from odradek.storage.local.segments import LogSegments
@@ -59,13 +59,14 @@ _log = logging.getLogger(__name__)
 class Surroundings(NamedTuple):
     """What loading and making logs takes besides the log itself.
 
-    ``verifies`` is what `ProducerStates` takes.
+    ``verifies`` is what `ProducerStates` takes, ``newest_epoch`` what `EpochRecovery`.
     """
 
     files: Files
     now_ms: int
     producer_id_expiration_ms: int = 86_400_000
     verifies: bool = False
+    newest_epoch: int = NO_EPOCH
 
     def no_producers(self) -> ProducerStates:
         """The producers of a log of which nothing was read yet."""
@@ -141,6 +142,7 @@ class _Loader:
         self._was_clean, self._recovery_point, _ = checkpointed
         self._files, self._now_ms = surroundings.files, surroundings.now_ms
         self._no_producers = surroundings.no_producers
+        self._newest_epoch = surroundings.newest_epoch
         self._replay = ProducerReplay(self._no_producers())
         self._epochs = LeaderEpochs(self._files, directory / EPOCHS_NAME)
         self._quarantine = Quarantine.load(self._files, directory)
@@ -305,7 +307,7 @@ class _Loader:
     def _recover(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Read what may not be on the disk, and write it again. Returns the log end."""
         self._load_producers(segments, self._recovery_point, damage)
-        epochs = EpochRecovery(self._directory, self._epochs)
+        epochs = EpochRecovery(self._directory, self._epochs, self._newest_epoch)
         recovery = LogRecovery(
             self._files, self._directory, epochs, self._replay, damage
         )

@@ -16,6 +16,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import InconsistentTopicId, KafkaError, KafkaStorageError
+from odradek.storage.local.leader_epochs import NO_EPOCH
 
 from .loaded_logs import LoadedLogs
 
@@ -136,11 +137,14 @@ class LogOpener:
     def _load(self, partition: Partition) -> tuple[UnifiedLog, int]:
         """In a disk thread: the log, and how many milliseconds it took."""
         began_ms = self._clock.monotonic_ms()
+        # Those that we give ourselves may be behind the log: it was restored, perhaps.
+        is_alone = self._topics.gives_leader_epochs
         log = self._log_manager.load(
             partition.topic_partition,
             partition.topic_id,
             partition.config,
             self._clock.now_ms(),
+            NO_EPOCH if is_alone else partition.leadership.epoch,
         )
         return log, self._clock.monotonic_ms() - began_ms
 

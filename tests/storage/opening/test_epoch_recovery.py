@@ -25,12 +25,12 @@ EPOCHS = DIRECTORY / "leader-epoch-checkpoint"
 
 
 def recovered(
-    file: list[tuple[int, int]], batches: list[tuple[int, int]]
+    file: list[tuple[int, int]], batches: list[tuple[int, int]], newest_epoch: int = -1
 ) -> list[tuple[int, int]]:
     """The entries after batches of one record, given as (epoch, offset)."""
     known = [EpochEntry(*entry) for entry in file]
     epochs = LeaderEpochs(FakeFiles(), Path("/data/t-0/epochs"), known)
-    recovery = EpochRecovery(Path("/data/t-0"), epochs)
+    recovery = EpochRecovery(Path("/data/t-0"), epochs, newest_epoch)
     for epoch, offset in batches:
         recovery.take(header(epoch, offset))
     recovery.finish()
@@ -71,6 +71,14 @@ def test_epochs_of_batches(
     expected: list[tuple[int, int]],
 ) -> None:
     assert recovered(file, batches) == expected
+
+
+@pytest.mark.parametrize(("newest_epoch", "is_believed"), [(4, False), (5, True)])
+def test_the_last_batch_is_believed_if_there_was_such_an_epoch(
+    newest_epoch: int, is_believed: bool
+) -> None:
+    found = recovered([(4, 0)], [(4, 0), (5, 1)], newest_epoch)
+    assert found == [(4, 0), *([(5, 1)] if is_believed else [])]
 
 
 def test_what_is_not_believed_is_reported_once(

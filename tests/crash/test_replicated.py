@@ -1,0 +1,51 @@
+"""R3: brokers with copies lose their power, are killed, elected, and come back.
+
+With ``durability=commit`` everything that was acknowledged, or shown to a reader, is
+there afterwards, the same at the same place, whoever leads: also when all have lost
+their power at once. Then all copies become the same, byte for byte.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.storage.values.log_read import FetchIsolation
+from tests.crash.replicated import NODES, T0, World, values_of
+from tests.sampling import sampled
+
+STEPS = 400
+
+
+@pytest.mark.parametrize("seed", sampled(range(300), *range(6)))
+async def test_what_was_promised_is_kept(tmp_path: Path, seed: int) -> None:
+    world = World(tmp_path, seed)
+    await world.open()
+    try:
+        for _ in range(STEPS):
+            await world.step()
+        await world.put_right()
+        check(world)
+    finally:
+        await world.close()
+
+
+def check(world: World) -> None:
+    """All copies are one, and have what was promised."""
+    decided = world.controller.decided
+    assert sorted(decided.in_sync) == list(NODES), decided
+    leader = world.nodes[decided.leader]
+    values = values_of(leader, FetchIsolation.HIGH_WATERMARK)
+    assert values == values_of(leader, FetchIsolation.LOG_END)
+    promised = {**world.acknowledged, **world.seen}
+    assert promised.items() <= values.items()
+    copies = [data_of(world, each) for each in NODES]
+    assert copies[0] == copies[1] == copies[2]
+
+
+def data_of(world: World, node_id: int) -> bytes:
+    files = world.nodes[node_id].files
+    return b"".join(
+        files.content(path)
+        for path in sorted(files.paths())
+        if path.suffix == ".log" and path.parent.name == str(f"{T0.topic}-0")
+    )
