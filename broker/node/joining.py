@@ -8,11 +8,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.cluster_options import cluster_options
+from odradek.broker.durability.committer import COMMIT
 from odradek.broker.runtime.start_error import StartError
+from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
@@ -57,6 +60,7 @@ class Joining:
         self._directories = services.log_manager.directories
         topics = services.metadata
         self._has_lost_logs = bool(topics.offline)
+        self._keeps_what_it_says = config.durability == COMMIT
         assert isinstance(topics, MemberTopics)
         identity = Identity(
             services.node_id,
@@ -134,6 +138,11 @@ class Joining:
             StartError: the cluster will not have us.
         """
         await self.member.join(self._publisher.publish)
+        for directory in self._directories:
+            directory.broker_epoch = self.member.broker_epoch
+            if self._keeps_what_it_says:
+                with suppress(KafkaStorageError):  # then it names none the next time
+                    await self._services.disk_threads.run(directory.keep_epoch)
 
     async def serve(self) -> None:
         """Clients can connect: let the controllers know.
@@ -154,8 +163,6 @@ class Joining:
 
     async def leave(self) -> None:
         """Stop, once others have what this broker leads."""
-        for directory in self._directories:
-            directory.broker_epoch = self.member.broker_epoch
         await self.member.leave()
         await self._fetchers.stop()
 
@@ -169,7 +176,12 @@ class Joining:
         await self.member.close()
 
     def _previous_epoch(self) -> int:
-        """That of the registration before, if nothing was lost since."""
+        """That of the registration before, if nothing was lost since.
+
+        After a stop that was not a clean one too, where all that others were told of
+        was durable before: then controllers may elect this broker at once, and not
+        only when there is nobody else.
+        """
         if self._has_lost_logs:
             return NO_EPOCH
         epochs = {each.previous_broker_epoch for each in self._directories}

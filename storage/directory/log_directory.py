@@ -7,7 +7,9 @@ last of which are partitions on their way here (`log_move`).
 Anything else in a log directory is not ours: left alone, and reported.
 
 The marker says that everything was synced and closed in order. It is believed once:
-it is removed, durably, before anything else may change.
+it is removed, durably, before anything else may change. The epoch file says with which
+registration this directory was used by a broker of which nothing is lost that it has
+told others, whatever stops it.
 """
 
 import fcntl
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
+EPOCH_NAME: Final = "odradek-broker-epoch"
 CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":%d}'
 NO_EPOCH: Final = -1
 _EPOCH_IN_MARKER: Final = re.compile(rb'"brokerEpoch":(\d+)')
@@ -207,7 +210,9 @@ class LogDirectory:
         self.was_clean = self._files.exists(marker) or not (
             self.partitions or self.futures
         )
-        self.previous_broker_epoch = self._epoch_in(marker)
+        self.previous_broker_epoch = max(
+            map(self._epoch_in, (marker, self._epoch_path))
+        )
         if not self.was_clean:
             _log.warning(
                 "the last stop of %s was not a clean one (a restored backup had none):"
@@ -289,6 +294,18 @@ class LogDirectory:
             self.checkpoints.forget(topic_partition)
         return target
 
+    @property
+    def _epoch_path(self) -> Path:
+        return self.path / EPOCH_NAME
+
+    def keep_epoch(self) -> None:
+        """Let the next start know the epoch, however this one ends. Waits for the disk.
+
+        Raises:
+            KafkaStorageError: it could not be written.
+        """
+        self._files.write_atomic(self._epoch_path, CLEAN_MARKER % self.broker_epoch)
+
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done.
 
@@ -302,11 +319,11 @@ class LogDirectory:
             self._files.unlink(marker)
             raise
 
-    def _epoch_in(self, marker: Path) -> int:
-        """The epoch of the registration with which the last stop was a clean one."""
-        if not self._files.exists(marker):
+    def _epoch_in(self, path: Path) -> int:
+        """The epoch of a registration, as a marker or an epoch file says."""
+        if not self._files.exists(path):
             return NO_EPOCH
-        found = _EPOCH_IN_MARKER.search(self._files.read_bytes(marker))
+        found = _EPOCH_IN_MARKER.search(self._files.read_bytes(path))
         return NO_EPOCH if found is None else int(found[1])
 
     def _make(self) -> None:

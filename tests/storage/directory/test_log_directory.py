@@ -189,6 +189,23 @@ def test_t067_the_clean_marker_is_gone_for_good_before_anything_else() -> None:
     assert not opened(files).was_clean
 
 
+def test_the_epoch_of_a_registration_is_known_after_any_stop() -> None:
+    files = FakeFiles()
+    first = opened(files)
+    assert first.previous_broker_epoch == -1
+    first.broker_epoch = 5
+    first.mark_clean()
+    second = opened(files)
+    assert second.previous_broker_epoch == 5
+    second.broker_epoch = 9
+    second.keep_epoch()
+    files.power_cut()
+    assert opened(files).previous_broker_epoch == 9
+    files.power_cut()
+    third = opened(files)  # that was killed before it was registered
+    assert third.previous_broker_epoch == 9
+
+
 def test_a_stop_that_was_not_clean_is_told(caplog: pytest.LogCaptureFixture) -> None:
     files = FakeFiles()
     opened(files).mark_clean()
