@@ -107,7 +107,7 @@ class Joining:
 
     def _make_fetchers(self, options: ClusterOptions) -> Fetchers:
         """Others are reached on the listener of theirs with the name of ours."""
-        from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+        from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
         from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
         from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
         from odradek.broker.replica.follower_replicas import FollowerReplicas
@@ -116,20 +116,27 @@ class Joining:
         replicas = FollowerReplicas(
             services.replica_manager, services.log_manager, services.clock
         )
-        return Fetchers(
+        fetchers = Fetchers(
             FollowerParts(
                 services.node_id,
                 replicas,
                 lambda: self.member.broker_epoch,
                 services.clock,
                 services.bugs,
-                FetchSettings(),
+                fetch_settings(services.config),
             ),
             lambda leader: address_in(
                 self._publisher.image, leader, options.listener_name
             ),
             partial(_connect, options.request_timeout_ms / 1000),
         )
+
+        def follow(config: BrokerConfig) -> None:
+            fetchers.spread(config.num_replica_fetchers)
+
+        follow(services.config)
+        services.live.watch(follow)
+        return fetchers
 
     async def join(self) -> None:
         """Register, and apply what was decided before.

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.followed_partition import FollowedPartition
 from odradek.broker.cluster.fetchers.replica_fetcher import (
     FollowerParts,
@@ -151,6 +151,7 @@ class Node:
                 stops_cleanly=False,
                 durability=self._world.durability,
                 min_insync_replicas=MIN_INSYNC,
+                replica_fetch_wait_max_ms=0,
             )
         )
         broker.topics.gives_leader_epochs = False
@@ -197,7 +198,7 @@ class Node:
         replicas = FollowerReplicas(
             self.broker.manager, self.broker.logs, self.broker.clock
         )
-        settings = FetchSettings(wait_ms_max=0)
+        settings = fetch_settings(self.broker.config)
         clock, leader = self.broker.clock, decided.leader
         if leader not in self._fetchers:
             link: Any = Link(self, self._world.nodes[leader], self._world)

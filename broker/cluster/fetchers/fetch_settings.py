@@ -1,15 +1,31 @@
-"""How leaders are asked for records; the numbers are Apache Kafka's defaults."""
+"""How leaders are asked for records, as options say."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from odradek.broker.config.options.broker_config import BrokerConfig
 
 
 class FetchSettings(NamedTuple):
-    """What options say of it. Sizes are in bytes."""
+    """Sizes are in bytes: ``size_max`` of a partition, others of an answer."""
 
-    wait_ms_max: int = 500  # replica.fetch.wait.max.ms
-    size_min: int = 1  # replica.fetch.min.bytes
-    size_max: int = 1 << 20  # replica.fetch.max.bytes, of a partition
-    response_size_max: int = 10 << 20  # replica.fetch.response.max.bytes
-    backoff_ms: int = 1_000  # replica.fetch.backoff.ms
-    timeout_ms: int = 30_000  # replica.socket.timeout.ms
-    fetcher_count: int = 1  # num.replica.fetchers, for each leader
+    wait_ms_max: int
+    size_min: int
+    size_max: int
+    response_size_max: int
+    backoff_ms: int
+    timeout_ms: int
+
+
+def fetch_settings(config: BrokerConfig) -> FetchSettings:
+    """What the broker's options say."""
+    return FetchSettings(
+        config.replica_fetch_wait_max_ms,
+        config.replica_fetch_min_bytes,
+        config.replica_fetch_max_bytes,
+        config.replica_fetch_response_max_bytes,
+        config.replica_fetch_backoff_ms,
+        config.replica_socket_timeout_ms,
+    )

@@ -48,6 +48,7 @@ class Fetchers:
         self._address_of = address_of
         self._connect = connect
         self._is_stopped = False
+        self._count = 1  # for each leader
         self._followed: dict[TopicPartition, FollowedPartition] = {}
         self._running: dict[tuple[int, int], _Running] = {}  # of a leader, by number
 
@@ -85,6 +86,17 @@ class Fetchers:
             return None
         return known.trouble or self._running[self._key(known)].fetcher.trouble
 
+    def spread(self, count: int) -> None:
+        """Follow each leader on so many connections from now on."""
+        if count == self._count:
+            return
+        followed = list(self._followed.values())
+        for each in followed:
+            self._release(each)
+        self._count = count
+        for each in followed:
+            self._fetcher(each).add(each)
+
     async def stop(self) -> None:
         """Follow nobody any more; nothing is written when this returns."""
         self._is_stopped = True
@@ -108,6 +120,10 @@ class Fetchers:
         place = known.partition.topic_partition
         if followed is None:
             del self._followed[place]
+        self._release(known)
+
+    def _release(self, known: FollowedPartition) -> None:
+        """Let it be asked for no more by the fetcher that does."""
         key = self._key(known)
         running = self._running[key]
         running.fetcher.remove(known)
@@ -134,7 +150,7 @@ class Fetchers:
     def _key(self, followed: FollowedPartition) -> tuple[int, int]:
         topic, partition = followed.partition.topic_partition
         number = zlib.crc32(topic.encode()) + partition
-        return followed.leader, number % self._parts.settings.fetcher_count
+        return followed.leader, number % self._count
 
 
 def address_in(

@@ -96,42 +96,36 @@ class MemberOptions:
         "replica.fetch.wait.max.ms",
         "How long a leader may wait for records before it answers a follower.",
         at_least=0,
-        is_used=False,
     )
     replica_fetch_min_bytes: int = option(
         1,
         "replica.fetch.min.bytes",
         "For how many bytes it waits.",
         at_least=0,
-        is_used=False,
     )
     replica_fetch_max_bytes: int = option(
         1 << 20,
         "replica.fetch.max.bytes",
         "Most bytes of a partition in one answer, if its first batch is not larger.",
         at_least=0,
-        is_used=False,
     )
     replica_fetch_response_max_bytes: int = option(
         10 << 20,
         "replica.fetch.response.max.bytes",
         "Most bytes of one answer, if its first batch is not larger.",
         at_least=0,
-        is_used=False,
     )
     replica_fetch_backoff_ms: int = option(
         1_000,
         "replica.fetch.backoff.ms",
         "How soon a partition is asked for again after it has failed.",
         at_least=0,
-        is_used=False,
     )
     replica_socket_timeout_ms: int = option(
         30_000,
         "replica.socket.timeout.ms",
         "How long the answer of a leader may take.",
         at_least=1,
-        is_used=False,
     )
     num_replica_fetchers: int = option(
         1,
@@ -139,7 +133,6 @@ class MemberOptions:
         "How many connections to each leader replicas follow on.",
         at_least=1,
         is_dynamic=True,
-        is_used=False,
     )
 
     @property

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.followed_partition import FollowedPartition
 from odradek.broker.cluster.fetchers.leader_requests import Asked
 from odradek.broker.cluster.fetchers.replica_fetcher import (
@@ -120,7 +120,7 @@ class Rig:
                 lambda: BROKER_EPOCH,
                 broker.clock,
                 broker.services.bugs,
-                FetchSettings(),
+                fetch_settings(broker.config),
             ),
         )
         self.decided = led_by(LEADER, 3)
@@ -133,7 +133,11 @@ class Rig:
         self.forget(T0)
         if decided.leader == LEADER:
             self.current = FollowedPartition(
-                partition, LEADER, self.replicas, self.broker.clock, FetchSettings()
+                partition,
+                LEADER,
+                self.replicas,
+                self.broker.clock,
+                fetch_settings(self.broker.config),
             )
             self.fetcher.add(self.current)
 

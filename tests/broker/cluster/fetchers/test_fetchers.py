@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
 from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
 from odradek.broker.quorum.image.image import EMPTY, BrokerImage, Endpoint
@@ -34,7 +34,7 @@ class World:
                 lambda: 77,
                 broker.clock,
                 broker.services.bugs,
-                FetchSettings(),
+                fetch_settings(broker.config),
             ),
             lambda _: None,
             self.connect,
@@ -76,6 +76,18 @@ async def test_each_leader_has_one_fetcher(world: World) -> None:
     assert world.followed == {2: [0, 1]}
     world.decide(T1, led_by(3, 2, 3, US))
     assert world.followed == {2: [0], 3: [1]}
+
+
+async def test_a_leader_may_have_several(world: World) -> None:
+    world.fetchers.spread(2)
+    world.decide(T0, led_by(2, 1, 2, US))
+    world.decide(T1, led_by(2, 1, 2, US))
+    assert sorted(world.fetchers._running) == [(2, 0), (2, 1)]
+    followed = world.fetchers._followed[T0]
+    world.fetchers.spread(1)
+    assert list(world.fetchers._running) == [(2, 0)]
+    assert world.fetchers._followed[T0] is followed
+    assert not followed.is_ended
 
 
 async def test_who_leads_nothing_any_more_is_asked_no_more(world: World) -> None:

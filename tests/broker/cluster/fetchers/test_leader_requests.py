@@ -1,13 +1,14 @@
 import pytest
 
 from odradek.broker.cluster.fetchers.fetch_session_handler import Place, SessionRequest
-from odradek.broker.cluster.fetchers.fetch_settings import FetchSettings
+from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.leader_requests import (
     Asked,
     end_of,
     end_request,
     fetch_request,
 )
+from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.protocol.errors import NotLeaderOrFollower, UnknownTopicOrPartition
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.list_offsets import (
@@ -22,7 +23,7 @@ A1, B0 = A0._replace(partition=1), A0._replace(topic="b", topic_id=b"B" * 16)
 
 def request_of(*asked: Asked, forgotten: list[Place] | None = None) -> FetchRequest:
     said = SessionRequest(9, 3, list(asked), forgotten or [])
-    return fetch_request(2, 77, said, FetchSettings())
+    return fetch_request(2, 77, said, fetch_settings(BrokerConfig()))
 
 
 @pytest.mark.parametrize("version", [13, 14, 15, 18])
