@@ -305,7 +305,9 @@ class World:
             return
         chosen = self.random.random()
         if chosen < 0.02:
-            await self.cut_off(node)
+            await self.cut_off(node, loses_power=self.random.random() < 0.7)
+        elif chosen < 0.026:
+            await self.black_out()
         elif chosen < 0.45:
             await node.follow_on()
         else:
@@ -331,10 +333,16 @@ class World:
 
     # What may happen
 
-    async def cut_off(self, node: Node) -> None:
-        await node.stop(loses_power=self.random.random() < 0.7)
-        # Its session may last until it is back.
+    async def cut_off(self, node: Node, *, loses_power: bool) -> None:
+        await node.stop(loses_power=loses_power)
         self._decide(lambda: self.controller.fence(node.node_id))
+
+    async def black_out(self) -> None:
+        """All lose their power; the controllers notice it of one after the other."""
+        nodes = [each for each in self.nodes.values() if each.is_on]
+        self.random.shuffle(nodes)
+        for each in nodes:
+            await self.cut_off(each, loses_power=True)
 
     def produce(self, node: Node) -> None:
         self._produced += 1

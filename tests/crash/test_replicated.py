@@ -16,7 +16,7 @@ from tests.sampling import sampled
 STEPS = 400
 
 
-@pytest.mark.parametrize("seed", sampled(range(300), *range(6)))
+@pytest.mark.parametrize("seed", sampled(range(300), 2, 7, 16, 18, 26))
 async def test_what_was_promised_is_kept(tmp_path: Path, seed: int) -> None:
     world = World(tmp_path, seed)
     await world.open()
