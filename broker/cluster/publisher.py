@@ -2,8 +2,8 @@
 
 Of two images the difference is applied to the catalogue, and then to the replicas; the
 first image of a process is compared with all that the catalogue has. In this order:
-topics that are gone, those that are new, partitions, options, leader epochs, and who
-leads. Nobody is served by a state that is not in the catalogue.
+topics that are gone, those that are new, partitions, options, rights, leader epochs,
+and who leads. Nobody is served by a state that is not in the catalogue.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ class Actions(Protocol):
     async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
         """These are gone."""
 
+    async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
+        """Who may do what, and delegation tokens."""
+
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
     ) -> None:
@@ -109,6 +112,7 @@ class Publisher:
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
         await self._publish_topic_options(named, after)
         await self._publish_resources(before, after, is_first=is_first)
+        await self._actions.publish_rights(before, after)
         await self._publish_leaders(ids, before, after)
 
     async def _publish_topics(self, ids: Iterable[bytes], image: MetadataImage) -> None:

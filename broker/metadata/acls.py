@@ -13,7 +13,7 @@ from odradek.protocol.acl_entries import AclEntry
 from .catalog.catalog import Catalog, Change
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from odradek.protocol.acl_entries import AclFilter
 
@@ -53,6 +53,21 @@ class Acls:
         def decide() -> Change:
             new = [each for each in dict.fromkeys(entries) if each not in self._entries]
             return self._change([], new)
+
+        await self._catalog.change(decide)
+
+    async def replace(self, entries: Collection[AclEntry]) -> None:
+        """Have these entries and no others.
+
+        Raises:
+            KafkaStorageError: the catalogue cannot be written.
+        """
+
+        def decide() -> Change:
+            wanted = dict.fromkeys(entries)
+            gone = [each for each in self._entries if each not in wanted]
+            new = [each for each in wanted if each not in self._entries]
+            return self._change(gone, new)
 
         await self._catalog.change(decide)
 

@@ -23,7 +23,7 @@ from .catalog.catalog import Catalog, Change
 from .delegation_token import DelegationToken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.runtime.clock import Clock
@@ -169,6 +169,26 @@ class DelegationTokens:
 
         expiry_ms: int = await self._catalog.change(decide)
         return expiry_ms
+
+    async def replace(self, tokens: Collection[DelegationToken]) -> None:
+        """Have these tokens and no others.
+
+        Raises:
+            KafkaStorageError: the catalogue cannot be written.
+        """
+
+        def decide() -> Change:
+            wanted = {token.token_id: token for token in tokens}
+            gone = [each for each in self._tokens if each not in wanted]
+            put = [x for x in wanted.values() if self._tokens.get(x.token_id) != x]
+
+            def apply(_: None) -> None:
+                self._tokens = wanted
+                self._ids = {self.hmac_of(token_id): token_id for token_id in wanted}
+
+            return Change(apply, lambda store: store.change_tokens(gone, put), True)
+
+        await self._catalog.change(decide)
 
     async def remove_expired(self) -> int:
         """Forget those that hold no more; how many.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
-    from odradek.broker.quorum.image.image import Endpoint
+    from odradek.broker.quorum.image.image import Endpoint, MetadataImage
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.client.address import Address
     from odradek.client.connection import Connection
@@ -205,6 +205,16 @@ class Joining:
             for each in topic.partitions:
                 self._fetchers.forget(TopicPartition(topic.name, each.partition))
         await delete_topics(self._services, gone)
+
+    async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
+        """Who may do what, and delegation tokens, where this broker asks for them."""
+        from odradek.broker.cluster.rights import publish_acls, publish_tokens
+
+        services = self._services
+        if services.authorizer is not None:
+            await publish_acls(services.authorizer.acls, before, after)
+        if services.tokens is not None:
+            await publish_tokens(services.tokens, before, after)
 
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr

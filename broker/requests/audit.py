@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.schema import Struct
 from odradek.protocol.uuids import ZERO_UUID, to_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.metadata.topic import NewTopic
     from odradek.broker.requests.context import RequestContext
-    from odradek.protocol.schema import Request
+    from odradek.protocol.schema import Request, Response
 
     from .registry import Answer, Body, Settled
 
@@ -70,8 +71,13 @@ _OPERATOR = "operator"  # no user of the broker, so of no type
 _logger = logging.getLogger("odradek.audit")
 
 
-def audited(function: HandlerFunction) -> HandlerFunction:
-    """The handler ``function``, whose answers are noted when they are there."""
+def audited(
+    function: HandlerFunction, response_class: type[Response]
+) -> HandlerFunction:
+    """The handler ``function``, whose answers are noted when they are there.
+
+    They may be the bytes of a ``response_class``, as somebody else has made them.
+    """
 
     @wraps(function)
     def handle(context: RequestContext, request: Request) -> Answer:
@@ -81,7 +87,7 @@ def audited(function: HandlerFunction) -> HandlerFunction:
             _note(context, request, [ErrorCode(error.code).name])
             raise
         if inspect.iscoroutine(answer):
-            return _after(answer, context, request)
+            return _after(answer, context, request, response_class)
         if isinstance(answer, Parked):
             told = Parked()
 
@@ -99,7 +105,10 @@ def audited(function: HandlerFunction) -> HandlerFunction:
 
 
 async def _after(
-    answering: Coroutine[Any, Any, Settled], context: RequestContext, request: Request
+    answering: Coroutine[Any, Any, Settled],
+    context: RequestContext,
+    request: Request,
+    response_class: type[Response],
 ) -> Body:
     try:
         answer = await answering
@@ -108,7 +117,11 @@ async def _after(
     except KafkaError as error:
         _note(context, request, [ErrorCode(error.code).name])
         raise
-    _note(context, request, _refusals(answer))
+    told: Any = answer
+    if isinstance(answer, bytes):
+        read = decoder(response_class, context.api_version)
+        told, _ = read(memoryview(answer), 0)
+    _note(context, request, _refusals(told))
     return answer
 
 

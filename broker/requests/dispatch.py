@@ -293,10 +293,10 @@ class Dispatcher:
         function, key = handler.function, handler.request_class.api_key
         cluster = self._services.cluster
         if cluster is not None and cluster.forwarding.takes(key):
-            return cluster.forwarding.forward  # the controllers look at it
-        if self._services.authorizer is not None:
+            function = cluster.forwarding.forward  # the controllers look at it
+        elif self._services.authorizer is not None:
             function = guarded(function, handler.needs)
-        return audited(function) if key in AUDITED else function
+        return audited(function, handler.response_class) if key in AUDITED else function
 
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)

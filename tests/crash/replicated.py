@@ -1,8 +1,7 @@
 """Three brokers with a copy each, in memory: they are cut off, elected, and put right.
 
-The controller here decides as Apache Kafka's does where eligible leader replicas are
-on (KIP-966). Its decisions reach a broker late, and answers are lost. What happens next
-a random number says; the same seed does the same.
+Decisions reach a broker late, and answers are lost. What happens next a random number
+says; the same seed does the same.
 """
 
 import random
@@ -27,27 +26,19 @@ from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.runtime.parked import Parked
-from odradek.protocol.errors import (
-    FencedLeaderEpoch,
-    IneligibleReplica,
-    InvalidUpdateVersion,
-    KafkaError,
-)
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.list_offsets import ListOffsetsRequest
 from odradek.protocol.record_batch import scan
 from odradek.protocol.records import iterate
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.values.log_read import FetchIsolation
+from tests.crash.deciding_controller import MIN_INSYNC, NOBODY, NODES, Controller
 from tests.fakes.answers import fetched
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 
 T0 = TopicPartition("t", 0)
 TOPIC_ID = b"T" * 16
-NODES = (1, 2, 3)
-MIN_INSYNC = 2
-NOBODY = -1
 _FETCH_VERSION = 17
 _LIST_OFFSETS_VERSION = 8
 _SIZE_MAX = 1 << 20
@@ -58,59 +49,6 @@ class Proposal(NamedTuple):
 
     partition: Partition
     wanted: LeaderAndIsr
-
-
-class Controller:
-    """Who leads, by the rules of Kafka's."""
-
-    def __init__(self) -> None:
-        self.decided = LeaderAndIsr(1, 0, NODES, NODES, 0)
-        self.eligible: frozenset[int] = frozenset()
-        self.alive: set[int] = set()
-
-    def fence(self, node_id: int) -> None:
-        self.alive.discard(node_id)
-        if node_id in self.decided.in_sync:
-            self._decide(tuple(x for x in self.decided.in_sync if x != node_id))
-        elif self.decided.leader == node_id:
-            self._decide(self.decided.in_sync)
-
-    def unfence(self, node_id: int) -> None:
-        self.alive.add(node_id)
-        if self.decided.leader == NOBODY:
-            self._decide(self.decided.in_sync)
-
-    def alter(self, node_id: int, wanted: LeaderAndIsr) -> LeaderAndIsr | KafkaError:
-        known = self.decided
-        if node_id != known.leader or wanted.leader_epoch != known.leader_epoch:
-            return FencedLeaderEpoch()
-        if wanted.partition_epoch != known.partition_epoch:
-            return InvalidUpdateVersion()
-        if not set(wanted.in_sync) <= self.alive:
-            return IneligibleReplica()
-        self._decide(wanted.in_sync)
-        return self.decided
-
-    def _decide(self, in_sync: tuple[int, ...]) -> None:
-        known = self.decided
-        removed = set(known.in_sync) - set(in_sync)
-        eligible = (self.eligible | removed) - set(in_sync)
-        leader = known.leader
-        if leader not in self.alive or leader not in in_sync:
-            leader = next((x for x in in_sync if x in self.alive), NOBODY)
-        if leader == NOBODY:
-            leader = next((x for x in sorted(eligible) if x in self.alive), NOBODY)
-            if leader != NOBODY:
-                in_sync, eligible = (leader,), eligible - {leader}
-        if len(in_sync) >= MIN_INSYNC:
-            eligible = set()
-        self.eligible = frozenset(eligible)
-        self.decided = known._replace(
-            leader=leader,
-            leader_epoch=known.leader_epoch + (leader != known.leader),
-            in_sync=in_sync,
-            partition_epoch=known.partition_epoch + 1,
-        )
 
 
 class Node:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from odradek.storage.values.log_read import FetchIsolation
-from tests.crash.replicated import NODES, T0, World, values_of
+from tests.crash.deciding_controller import NODES
+from tests.crash.replicated import T0, World, values_of
 from tests.sampling import sampled
 
 STEPS = 400

@@ -61,6 +61,9 @@ class World:
         for deletion in await self.topics.begin_deletions(topic_ids):
             self.topics.release_name(deletion)
 
+    async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
+        assert after is self.image
+
     async def publish(self, *messages: Message) -> None:
         before, self.image = self.image, state(*messages)
         await self.publisher.publish(before, self.image)

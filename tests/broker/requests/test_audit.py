@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from odradek.broker.metadata.topic import NewTopic
+from odradek.broker.requests import audit
 from odradek.broker.requests.audit import (
     AUDITED,
-    audited,
     note_auto_created,
     note_of_operator,
 )
@@ -33,6 +33,10 @@ REFUSED = DeleteTopicsResponse(
         DeletableTopicResult(name="b", error_code=ErrorCode.TOPIC_DELETION_DISABLED),
     ]
 )
+
+
+def audited(function: Any) -> Any:
+    return audit.audited(function, DeleteTopicsResponse)
 
 
 def context() -> RequestContext:
@@ -211,6 +215,17 @@ def test_topics_that_clients_make_by_asking_are_told(
         "(name orders, num partitions 3), (name users, num partitions 1)"
     )
     assert vars(events[0])["api"] == "AutoCreateTopics"
+
+
+async def test_what_controllers_have_answered_is_read(
+    events: list[logging.LogRecord],
+) -> None:
+    async def forward(ctx: RequestContext, request: Any) -> bytes:
+        return REFUSED.encode(ctx.api_version)
+
+    answer = await audited(forward)(context(), REQUEST)
+    assert answer == REFUSED.encode(1)
+    assert [vars(each)["refused"] for each in events] == [["TOPIC_DELETION_DISABLED"]]
 
 
 def test_reading_is_not_audited() -> None:
