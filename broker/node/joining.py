@@ -114,7 +114,10 @@ class Joining:
 
         services = self._services
         replicas = FollowerReplicas(
-            services.replica_manager, services.log_manager, services.clock
+            services.replica_manager,
+            services.log_manager,
+            services.metadata,
+            services.clock,
         )
         fetchers = Fetchers(
             FollowerParts(

@@ -6,6 +6,7 @@ not durable here. It takes what it is told for ours, and lets clients know.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,29 @@ from .partition.followed import Followed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.runtime.clock import Clock
+    from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.log.unified_log import UnifiedLog
 
     from .partition.partition import Partition
+    from .replica_manager import ReplicaManager
+
+_logger = logging.getLogger(__name__)
 
 
 class FollowerReplicas(Copies):
     """What following a leader does to a partition."""
+
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        topics: Topics,
+        clock: Clock,
+    ) -> None:
+        super().__init__(replica_manager, log_manager, clock)
+        self._topics = topics
 
     def check(self, partition: Partition) -> None:
         """See that somebody else leads.
@@ -48,12 +65,27 @@ class FollowerReplicas(Copies):
             KafkaError: it cannot be used.
         """
         await self._replica_manager.open([partition.topic_partition])
+        self._begin_anew_if_gone(partition)
         self.check(partition)
         log = partition.log
         if log is None or log.latest_epoch >= 0:
             return
         if log.log_end_offset > log.high_watermark:
             await self.cut(partition, lambda found, now_ms: found.begin(now_ms))
+
+    def _begin_anew_if_gone(self, partition: Partition) -> None:
+        """Records were here, and their directory is gone: the leader has them.
+
+        The controllers know: this broker has named no epoch when it registered, so it
+        is not in sync before it has all of them again.
+        """
+        place, offline = partition.topic_partition, self._topics.offline
+        if place in offline and not self._log_manager.has_directory(place):
+            offline.discard(place)
+            partition.leadership.refusal = None
+            _logger.warning(
+                "%s: its directory is gone, all of it is taken from its leader", place
+            )
 
     async def sync(self, partitions: Sequence[Partition]) -> None:
         """Make durable what they have, where it has to be; see `may_be_told`."""

@@ -134,7 +134,10 @@ class Node:
         if decided.leader == NOBODY:
             return
         replicas = FollowerReplicas(
-            self.broker.manager, self.broker.logs, self.broker.clock
+            self.broker.manager,
+            self.broker.logs,
+            self.broker.topics,
+            self.broker.clock,
         )
         settings = fetch_settings(self.broker.config)
         clock, leader = self.broker.clock, decided.leader

@@ -21,7 +21,7 @@ LEADS = LeaderAndIsr(US, 4, (ANOTHER, US), (US,), 2)
 
 def following(broker: Replicas) -> FollowerReplicas:
     broker.manager.cluster = FakeCluster()
-    return FollowerReplicas(broker.manager, broker.logs, broker.clock)
+    return FollowerReplicas(broker.manager, broker.logs, broker.topics, broker.clock)
 
 
 async def test_who_leads_takes_nothing_of_others(tmp_path: Path) -> None:

@@ -109,7 +109,9 @@ class Rig:
     def __init__(self, broker: Replicas) -> None:
         self.broker = broker
         self.leader = FakeLeader(3)
-        self.replicas = FollowerReplicas(broker.manager, broker.logs, broker.clock)
+        self.replicas = FollowerReplicas(
+            broker.manager, broker.logs, broker.topics, broker.clock
+        )
         self.current: FollowedPartition | None = None
         self.fetcher = ReplicaFetcher(
             LEADER,

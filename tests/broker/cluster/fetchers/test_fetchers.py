@@ -30,7 +30,9 @@ class World:
         self.fetchers = Fetchers(
             FollowerParts(
                 US,
-                FollowerReplicas(broker.manager, broker.logs, broker.clock),
+                FollowerReplicas(
+                    broker.manager, broker.logs, broker.topics, broker.clock
+                ),
                 lambda: 77,
                 broker.clock,
                 broker.services.bugs,

@@ -1,10 +1,12 @@
 from pathlib import Path
 
+import pytest
+
 from odradek.protocol.errors import ErrorCode
 from odradek.storage.values.log_read import FetchIsolation
 from tests.broker.cluster.fetchers.rig import LEADER, T0, US, Rig, rig_of
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import replicas
+from tests.fakes.replicas import LOG_DIR, replicas
 
 
 def read(rig: Rig) -> bytes:
@@ -88,6 +90,26 @@ async def test_who_is_behind_the_leaders_start_begins_there(tmp_path: Path) -> N
         assert rig.ends == (101, 101)
         assert rig.partition.view.log_start_offset == 100
         assert rig.followed.trouble is None
+
+
+async def test_who_has_lost_its_directory_takes_all_from_the_leader(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(2)
+    files.rmtree(LOG_DIR / str(T0))
+    async with replicas(tmp_path, files) as broker:
+        assert broker.topics.offline == {T0}
+        rig = Rig(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.decide(LEADER, 3)
+        await rig.step(2)
+        assert rig.ends == (1, 1)
+        assert not broker.topics.offline
+        assert "all of it is taken from its leader" in caplog.text
 
 
 async def test_a_refusal_is_asked_again_in_a_while(tmp_path: Path) -> None:
