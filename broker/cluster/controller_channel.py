@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.client.errors import Unreachable
+from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,10 @@ class ControllerChannel:
     def _connected(self, address: Address) -> Connection:
         if self._known is None or self._known[0] != address:
             self._close()
-            self._known = address, self._connect(address)
+            try:
+                self._known = address, self._connect(address)
+            except KafkaError as error:  # it does not let us in
+                raise Unreachable(f"{address}: {error}") from error
         return self._known[1]
 
     def _close(self) -> None:

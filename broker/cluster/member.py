@@ -94,6 +94,7 @@ class Member:
         self._stage_changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._apply: Apply | None = None
+        self._is_in_trouble = False
 
     @property
     def node_id(self) -> int:
@@ -231,13 +232,29 @@ class Member:
     async def _follow(self) -> None:
         try:
             while True:
-                await self._reading.run(self._reader.step)
+                await self._step()
                 image = self._observer.replay.image
                 if image is not self.image:
                     self._check(image)
                     await self._take(image)
-        except (StartError, MetadataLogError, KafkaError, OSError) as error:
+        except (StartError, MetadataLogError, InconsistentClusterId) as error:
             self._fail(f"the metadata log cannot be followed: {error}")
+
+    async def _step(self) -> None:
+        """Read on; what would have been in the way of joining may pass by now."""
+        try:
+            await self._reading.run(self._reader.step)
+        except InconsistentClusterId:
+            raise
+        except (KafkaError, OSError, MalformedRequest) as error:
+            self._observer.lost(str(error) or repr(error))
+        trouble = self._observer.trouble
+        if bool(trouble) != self._is_in_trouble:
+            self._is_in_trouble = bool(trouble)
+            if trouble:
+                _logger.warning("the metadata log is not read: %s", trouble)
+            else:
+                _logger.info("the metadata log is read again")
 
     async def _take(self, image: MetadataImage) -> None:
         assert self._apply is not None

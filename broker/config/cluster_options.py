@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .options.error import OptionError
-from .options.listener import parse_host_port
+from .options.listener import PLAINTEXT, SECURITY_PROTOCOLS, Listener, parse_host_port
+from .options.security.per_listener import SecurityOptions
 
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
-    from .options.listener import HostPort, Listener
+    from .options.listener import HostPort
 
+_PROTOCOLS: Final = "listener.security.protocol.map"
 ROLES: Final = "process.roles"
 VOTERS: Final = "controller.quorum.voters"
 SERVERS: Final = "controller.quorum.bootstrap.servers"
@@ -38,7 +40,7 @@ def cluster_options(config: BrokerConfig) -> ClusterOptions:
 
     Raises:
         OptionError: no controllers are named, or one is no address; or the listener
-            for brokers is not there.
+            for brokers is not there, or nobody knows how controllers are spoken to.
     """
     named = config.controller_quorum_bootstrap_servers
     option = SERVERS if named else VOTERS
@@ -52,6 +54,11 @@ def cluster_options(config: BrokerConfig) -> ClusterOptions:
             found.append(address)
     if not found:
         raise OptionError(f"{ROLES}=broker needs {SERVERS}: where controllers listen")
+    controllers = controller_listener(config)
+    if controllers.has_tls:
+        from .options.security.tls_checks import check_tls
+
+        check_tls(SecurityOptions(config, controllers))
     return ClusterOptions(
         tuple(found),
         listener_for_brokers(config).name,
@@ -87,3 +94,24 @@ def listener_for_brokers(config: BrokerConfig) -> Listener:
             return listener
     there = ", ".join(each.name for each in listeners)
     raise OptionError(f"{option}={name}: listeners has {there}, and none of that name")
+
+
+def controller_listener(config: BrokerConfig) -> Listener:
+    """The listener of controllers, as their clients know it; it has no address.
+
+    Raises:
+        OptionError: nobody says which protocol it has.
+    """
+    if not config.controller_listener_names:
+        raise OptionError("controller.listener.names is empty: how to ask controllers?")
+    name = config.controller_listener_names[0].upper()
+    protocols = dict(x.split(":") for x in config.listener_security_protocol_map)
+    # As in Kafka: where there is no map, controllers are asked in plaintext.
+    default = name if _PROTOCOLS in config.explicit else PLAINTEXT
+    protocol = protocols.get(name, default)
+    if protocol not in SECURITY_PROTOCOLS:
+        raise OptionError(
+            f"{_PROTOCOLS} does not say which protocol {name} has, the listener of"
+            f" controllers: add {name}:PLAINTEXT, or what it is"
+        )
+    return Listener(name, "", 0, protocol)

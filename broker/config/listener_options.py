@@ -36,12 +36,15 @@ def find_listener_option(name: str, config: BrokerConfig) -> ListenerOption | No
     if not name.startswith(PREFIX):
         return _of_http(name)
     names = [listener.name for listener in config.listeners]
+    if config.is_member:
+        names += [x for x in config.controller_listener_names if x not in names]
     fitting = [each for each in names if name.startswith(prefix_of(each))]
     if not fitting:
         raise OptionError(_no_listener(name, names))
     listener_name = max(fitting, key=len)  # there may be dots in it
     rest = name.removeprefix(prefix_of(listener_name))
-    if not any(listener_name == each.name for each in config.client_listeners):
+    is_open = any(listener_name == each.name for each in config.client_listeners)
+    if not (is_open or config.is_member):
         return None  # a controller's, which is not opened
     found = _find(listener_name, rest)
     if found is None and not _is_known(rest):

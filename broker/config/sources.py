@@ -208,7 +208,9 @@ def _listeners_by_flags(
 def _without_meaning(config: BrokerConfig) -> Iterable[str]:
     """What is said of options that have been set and do nothing."""
     unheard = {each for each in config.foreign if not each.startswith(PROVIDERS)}
-    if not config.is_member:
+    if config.is_member:
+        unheard = {each for each in unheard if not each.startswith("sasl.oauthbearer.")}
+    else:
         unheard |= config.explicit & member_names()
     if unheard:
         names = ", ".join(sorted(unheard))

@@ -12,20 +12,27 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.cluster_options import cluster_options
+from odradek.broker.config.cluster_options import (
+    cluster_options,
+    controller_listener,
+    listener_for_brokers,
+)
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.runtime.start_error import StartError
+from odradek.broker.security.outgoing import Outgoing
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
+    from odradek.broker.cluster.membership import Identity
     from odradek.broker.cluster.peers import Peers
     from odradek.broker.cluster.publisher import Publisher
     from odradek.broker.config.cluster_options import ClusterOptions
@@ -48,7 +55,6 @@ class Joining:
         from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
-        from odradek.broker.cluster.membership import Identity
         from odradek.broker.cluster.peers import Peers
         from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.view import ClusterView
@@ -62,24 +68,16 @@ class Joining:
         self._has_lost_logs = bool(topics.offline)
         self._keeps_what_it_says = config.durability == COMMIT
         assert isinstance(topics, MemberTopics)
-        identity = Identity(
-            services.node_id,
-            services.cluster_id,
-            random_uuid(),
-            endpoints_of(config),
-            tuple(
-                each.directory_id
-                for each in services.log_manager.directories
-                if each.directory_id is not None
-            ),
-            config.broker_rack,
-            self._previous_epoch(),
-        )
+        identity = self._identity(config)
         self.member: Member = Member(
             identity,
             [Address(each.host, each.port) for each in options.controllers],
             options,
-            partial(_connect, options.request_timeout_ms / 1000),
+            _connecting(
+                options,
+                SecurityOptions(config, controller_listener(config)),
+                "sasl.mechanism.controller.protocol",
+            ),
             services.clock,
         )
         self._topics: MemberTopics = topics
@@ -99,13 +97,27 @@ class Joining:
             services.clock,
         )
         services.replica_manager.cluster = self._peers
-        self._fetchers: Fetchers = self._make_fetchers(options)
+        self._fetchers: Fetchers = self._make_fetchers(config, options)
         self._decisions.leaders = self._fetchers
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
 
-    def _make_fetchers(self, options: ClusterOptions) -> Fetchers:
+    def _identity(self, config: BrokerConfig) -> Identity:
+        from odradek.broker.cluster.membership import Identity
+
+        directories = [each.directory_id for each in self._directories]
+        return Identity(
+            self._services.node_id,
+            self._services.cluster_id,
+            random_uuid(),
+            endpoints_of(config),
+            tuple(each for each in directories if each is not None),
+            config.broker_rack,
+            self._previous_epoch(),
+        )
+
+    def _make_fetchers(self, config: BrokerConfig, options: ClusterOptions) -> Fetchers:
         """Others are reached on the listener of theirs with the name of ours."""
         from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
         from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
@@ -131,7 +143,11 @@ class Joining:
             lambda leader: address_in(
                 self._publisher.image, leader, options.listener_name
             ),
-            partial(_connect, options.request_timeout_ms / 1000),
+            _connecting(
+                options,
+                SecurityOptions(config, listener_for_brokers(config)),
+                "sasl.mechanism.inter.broker.protocol",
+            ),
         )
 
         def follow(config: BrokerConfig) -> None:
@@ -250,10 +266,20 @@ class Joining:
         return None
 
 
-def _connect(timeout_s: float, address: Address) -> Connection:
+def _connecting(
+    options: ClusterOptions, security: SecurityOptions, mechanism_option: str
+) -> Callable[[Address], Connection]:
+    outgoing = Outgoing(security, mechanism_option)
+    return partial(_connect, options.request_timeout_ms / 1000, outgoing)
+
+
+def _connect(timeout_s: float, outgoing: Outgoing, address: Address) -> Connection:
     from odradek.client.connection import Connection
 
-    return Connection(address.host, address.port, timeout_s=timeout_s)
+    security = outgoing.security()
+    return Connection(
+        address.host, address.port, timeout_s=timeout_s, security=security
+    )
 
 
 def endpoints_of(config: BrokerConfig) -> tuple[Endpoint, ...]:

@@ -93,11 +93,13 @@ class QuorumReader:
             self._sleep(BACKOFF_S)
         try:
             response = self._ask(question)
-        except (TlsFailed, MalformedRequest, KafkaError):
+        except (MalformedRequest, KafkaError):
             self.close()
             raise
         except OSError as error:
             self.close()
+            if isinstance(error, TlsFailed) and not error.may_pass:
+                raise
             self.observer.lost(f"{question.address}: {_reason(error)}")
         else:
             self.observer.take(question.address, response)

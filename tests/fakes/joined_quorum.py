@@ -34,6 +34,8 @@ class JoinedQuorum:
         self.asked: list[Any] = []
         self.registration_error = 0
         self.heartbeat_error = 0
+        self.refusals: list[Exception] = []  # of who reads the log
+        self.has_refused = threading.Event()
         self._changed = threading.Condition()
 
     def write(self, *messages: Message) -> None:
@@ -53,6 +55,11 @@ class JoinedQuorum:
             return self._hear(request)
         if isinstance(request, EnvelopeRequest):
             return EnvelopeResponse(response_data=b"\0\0\0\0\0")
+        if self.refusals:
+            error = self.refusals.pop()
+            if not self.refusals:
+                self.has_refused.set()
+            raise error
         with self._changed:
             partition = (
                 request.topics[0].partitions[0]

@@ -109,8 +109,6 @@ sasl.login.refresh.window.factor* DOUBLE 0.8
 sasl.login.refresh.window.jitter* DOUBLE 0.05
 sasl.login.retry.backoff.max.ms LONG 10000
 sasl.login.retry.backoff.ms LONG 100
-sasl.mechanism.controller.protocol STRING GSSAPI
-sasl.mechanism.inter.broker.protocol* STRING GSSAPI
 sasl.oauthbearer.assertion.algorithm STRING RS256
 sasl.oauthbearer.assertion.claim.aud STRING
 sasl.oauthbearer.assertion.claim.exp.seconds INT 300
@@ -135,7 +133,6 @@ share.coordinator.threads INT 1
 share.coordinator.write.timeout.ms INT 5000
 socket.connection.setup.timeout.max.ms LONG 30000
 socket.connection.setup.timeout.ms LONG 10000
-ssl.endpoint.identification.algorithm* STRING https
 ssl.engine.factory.class* CLASS
 ssl.keymanager.algorithm* STRING SunX509
 ssl.provider* STRING

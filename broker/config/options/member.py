@@ -28,6 +28,10 @@ _COPIES: Final = (
 )
 
 
+def _mechanism(text: str) -> str:
+    return text.strip().upper()
+
+
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class MemberOptions:
     """Who decides in the cluster, how others are asked, how replicas follow."""
@@ -83,6 +87,20 @@ class MemberOptions:
         "PLAINTEXT",
         "security.inter.broker.protocol",
         "Instead of its name, the protocol of that listener, if it is called so.",
+    )
+    sasl_mechanism_inter_broker_protocol: str = option(
+        "GSSAPI",
+        "sasl.mechanism.inter.broker.protocol",
+        "How this broker logs in at others of the cluster, where their listener has"
+        " SASL; as whom says sasl.jaas.config of the listener for brokers.",
+        read=_mechanism,
+    )
+    sasl_mechanism_controller_protocol: str = option(
+        "GSSAPI",
+        "sasl.mechanism.controller.protocol",
+        "The same for controllers, with the options of the first of"
+        " controller.listener.names.",
+        read=_mechanism,
     )
     replica_lag_time_max_ms: int = option(
         30_000,

@@ -47,7 +47,8 @@ class NetworkOptions:
     controller_listener_names: tuple[str, ...] = option(
         ("CONTROLLER",),
         "controller.listener.names",
-        "Listeners that Kafka would give to its controllers; not opened here.",
+        "Listeners that are for controllers; not opened here. A broker of a cluster"
+        " asks its controllers with the protocol and the options of the first.",
     )
     allow_unauthenticated: bool = option(
         False,

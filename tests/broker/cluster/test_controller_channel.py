@@ -5,6 +5,7 @@ import pytest
 from odradek.broker.cluster.controller_channel import ControllerChannel
 from odradek.client.address import Address
 from odradek.client.errors import Unreachable
+from odradek.protocol.errors import SaslAuthenticationFailed
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 
 FIRST, SECOND = Address("controller-1", 9093), Address("controller-2", 9093)
@@ -18,9 +19,12 @@ class World:
         self.opened: list[Address] = []
         self.closed: list[Address] = []
         self.error: Exception | None = None
+        self.refusal: Exception | None = None
         self.channel = ControllerChannel("test", lambda: self.leader, self.connect)
 
     def connect(self, address: Address) -> Any:
+        if self.refusal is not None:
+            raise self.refusal
         self.opened.append(address)
         return Link(self, address)
 
@@ -58,6 +62,16 @@ async def test_nobody_is_asked_while_nobody_leads() -> None:
     world.leader = None
     with pytest.raises(Unreachable, match="nobody leads"):
         await world.ask()
+    world.channel.close()
+
+
+async def test_a_login_that_is_refused_is_a_controller_that_is_not_there() -> None:
+    world = World()
+    world.refusal = SaslAuthenticationFailed("wrong password")
+    with pytest.raises(Unreachable, match="controller-1:9093: wrong password"):
+        await world.ask()
+    world.refusal = None
+    assert await world.ask() == FIRST
     world.channel.close()
 
 

@@ -12,6 +12,7 @@ from odradek.broker.quorum.image.image import Endpoint, MetadataImage
 from odradek.broker.runtime.clock import Clock, SystemClock
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.address import Address
+from odradek.protocol.errors import SaslAuthenticationFailed
 from odradek.protocol.membership_records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
@@ -134,6 +135,23 @@ async def test_an_id_in_use_ends_the_start_when_the_time_is_over() -> None:
     async with member(quorum, HastyClock(quorum)) as (made, images):
         with pytest.raises(StartError, match=r"node\.id 1 is in use"):
             await made.join(applier(images))
+
+
+async def test_controllers_that_do_not_let_us_in_may_do_so_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        await made.serve()
+        quorum.refusals = [SaslAuthenticationFailed("wrong password")] * 3
+        await asyncio.to_thread(quorum.has_refused.wait)
+        quorum.write(topic("b"))
+        assert await made.applied_until(lambda it: "b" in it.topic_ids, 100_000)
+        assert not made.failed.done()
+    (said,) = [x.message for x in caplog.records if "is not read" in x.message]
+    assert "wrong password" in said
 
 
 async def test_a_feature_that_comes_later_stops_the_broker() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from odradek.broker.cluster.peers import Peers
 from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.broker.replica.partition.replication import Replication
 from odradek.protocol.messages.alter_partition import (
     AlteredPartition,
     AlteredTopic,
@@ -87,7 +88,10 @@ async def test_a_proposal_is_asked_for_until_somebody_answers() -> None:
     controller = FakeController(failures=2)
     heard = asyncio.get_running_loop().create_future()
 
-    class Heard:
+    class Heard(Replication):
+        def __init__(self) -> None:
+            pass
+
         def on_answer(self, proposal: Any, answer: Any) -> None:
             heard.set_result((proposal, answer))
 

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.broker.config.cluster_options import (
     cluster_options,
+    controller_listener,
     listener_for_brokers,
 )
 from odradek.broker.config.options.broker_config import BrokerConfig
@@ -11,6 +12,7 @@ from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import HostPort, parse_listeners
 from odradek.broker.config.sources import load
 
+MAP = "listener.security.protocol.map"
 SERVERS = "controller.quorum.bootstrap.servers"
 
 
@@ -73,6 +75,40 @@ def test_where_brokers_reach_brokers(options: dict[str, Any], name: str) -> None
         **options,
     )
     assert listener_for_brokers(made).name == name
+
+
+@pytest.mark.parametrize(
+    ("pairs", "listener"),
+    [
+        ((), ("CONTROLLER", "PLAINTEXT")),
+        (("controller.listener.names=SSL",), ("SSL", "SSL")),
+        (
+            (
+                f"{MAP}=PLAINTEXT:PLAINTEXT,In:SSL",
+                "controller.listener.names=In",
+            ),
+            ("IN", "SSL"),
+        ),
+    ],
+)
+def test_how_controllers_are_spoken_to(
+    pairs: tuple[str, ...], listener: tuple[str, str]
+) -> None:
+    found = controller_listener(config(f"{SERVERS}=a:1", *pairs))
+    assert (found.name, found.security_protocol) == listener
+
+
+def test_a_protocol_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(OptionError, match="does not say which protocol CONTROLLER"):
+        config(f"{SERVERS}=a:1", f"{MAP}=PLAINTEXT:PLAINTEXT")
+
+
+def test_options_of_controllers_are_those_of_a_listener() -> None:
+    name = "listener.name.controller.ssl.truststore.location"
+    found = config(f"{SERVERS}=a:1", f"{name}=ca.p12")
+    assert found.of_listeners[name] == "ca.p12"
+    with pytest.raises(OptionError, match="no option"):
+        config(f"{SERVERS}=a:1", "listener.name.controller.ssl.truststore.locaton=x")
 
 
 def test_the_listener_for_brokers_is_named_once() -> None:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from odradek.broker.quorum.image.replay import Replay
@@ -5,7 +7,7 @@ from odradek.broker.quorum.observer import Observer
 from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.client.address import Address
 from odradek.client.connection import Connection
-from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
+from odradek.client.errors import NoAnswer, TlsCause, TlsFailed, Unreachable
 from odradek.protocol.membership_records import NoOpRecord
 from odradek.protocol.messages.fetch import FetchRequest, FetchResponse
 from tests.fakes.controller import FakeQuorum
@@ -61,6 +63,23 @@ def test_a_leader_that_ends_in_between_is_looked_for_again() -> None:
         while reader.observer.replay.image.offset < 1:
             reader.step()
         assert reader.observer.leader == second.address
+
+
+def test_a_controller_that_hangs_up_in_the_handshake_is_asked_again() -> None:
+    quorum = FakeQuorum()
+    quorum.lead(quorum.nodes[0], 1)
+    quorum.nodes[0].commit()
+    connects: list[Address] = []
+
+    def connect(address: Address) -> Any:
+        connects.append(address)
+        if len(connects) == 1:
+            raise TlsFailed("hung up", cause=TlsCause.HUNG_UP)
+        return quorum.connect(address)
+
+    observer = Observer([quorum.nodes[0].address], Replay())
+    QuorumReader(observer, connect, quorum.monotonic, quorum.sleep).catch_up(60)
+    assert len(connects) > 1
 
 
 def test_tls_that_cannot_work_is_not_tried_again() -> None:

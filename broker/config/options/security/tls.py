@@ -118,6 +118,12 @@ class TlsOptions:
         "The cipher suites that are spoken, by the names of IANA or of OpenSSL. Empty:"
         " what is held for safe.",
     )
+    ssl_endpoint_identification_algorithm: str = renewable(
+        "https",
+        "ssl.endpoint.identification.algorithm",
+        "https: of other brokers and of controllers the host name is compared with"
+        " their certificate. Empty: it is not.",
+    )
     ssl_principal_mapping_rules: str = option(
         "DEFAULT",
         "ssl.principal.mapping.rules",

@@ -16,6 +16,7 @@ from odradek.broker.config.options.option import (
 from odradek.broker.config.topic_config import TOPIC_OPTIONS
 
 ROOT = Path(__file__).parents[4]
+_BY_NAME = (".factor", ".isr", ".protocol")
 
 
 def an_option(kind: Kind, **more: object) -> Option:
@@ -138,7 +139,7 @@ def test_every_option_is_used_by_something_or_says_that_it_is_not() -> None:
     for name, (field, known) in OPTIONS.items():
         is_read = words[f".{field}"] or words[f"self.{field}"] or name in behind_topics
         # Asked for by their names.
-        if known.is_per_listener or name.endswith((".factor", ".isr")):
+        if known.is_per_listener or name.endswith(_BY_NAME):
             is_read = is_read or words[f'"{name}"'] > 1
         has_one_value = known.at_least is not None and known.at_least == known.at_most
         if known.is_used:
