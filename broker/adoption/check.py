@@ -21,8 +21,10 @@ from odradek.storage.files.meta_properties import (
 
 if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.storage.files.files import Files
 
+MEMBER: Final = "is_member"  # a fact of the catalogue
 _DEFAULT_NODE_ID: Final = OPTIONS["node.id"][1].default
 
 
@@ -33,7 +35,7 @@ def check_adopted(config: BrokerConfig, files: Files) -> None:
         StartError: there is a log directory that somebody else wrote.
     """
     catalog = config.catalog_directory
-    if files.exists(catalog / CATALOG) or files.exists(catalog / BACKUP):
+    if has_catalog(config, files):
         return
     for directory in config.log_dirs:
         if files.exists(directory / META_PROPERTIES_NAME):
@@ -43,6 +45,45 @@ def check_adopted(config: BrokerConfig, files: Files) -> None:
                 f"{directory} has data and no catalogue: if Apache Kafka wrote it, run"
                 f" 'odradek adopt {every}{where}' first"
             )
+
+
+def with_known_identity(config: BrokerConfig, files: Files) -> BrokerConfig:
+    """The options with what the log directories say of whom they belong to.
+
+    Raises:
+        StartError: somebody else wrote them; or nobody says which cluster to join.
+    """
+    if config.is_member:
+        from .owner import with_known_cluster  # few brokers are
+
+        return with_known_cluster(config, files)
+    check_adopted(config, files)
+    return with_known_node_id(config, files)
+
+
+def check_owner(config: BrokerConfig, catalog: Catalog) -> None:
+    """See that the catalogue is of a broker alone, or of one of a cluster, as this is.
+
+    Raises:
+        StartError: it is not.
+    """
+    is_members = catalog.store.fact(MEMBER) is not None
+    if is_members and not config.is_member:
+        raise StartError(
+            f"{config.catalog_directory} is of a broker of the cluster"
+            f" {catalog.cluster_id}, whose controllers decide on its topics: set"
+            " process.roles=broker and controller.quorum.bootstrap.servers, or use"
+            " another directory"
+        )
+    if config.is_member and not is_members:
+        from .owner import take_for_member
+
+        take_for_member(config, catalog)
+
+
+def has_catalog(config: BrokerConfig, files: Files) -> bool:
+    """Whether there is one, or a copy to make it of."""
+    return any(files.exists(config.catalog_directory / x) for x in (CATALOG, BACKUP))
 
 
 def with_known_node_id(config: BrokerConfig, files: Files) -> BrokerConfig:

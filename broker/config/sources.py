@@ -14,7 +14,7 @@ from odradek.terminal.spelling import did_you_mean
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import why_refused
-from .options.member import member_names
+from .options.member import OF_OTHERS, member_names
 from .options.security.per_listener import SecurityOptions, is_of_listener
 from .secrets import shown
 from .settings import Flags, Setting, gather, is_known
@@ -99,8 +99,13 @@ def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:
         from .cluster_options import cluster_options  # few brokers are
 
         cluster_options(config)
+        if "node.id" not in config.explicit:
+            raise OptionError(
+                "process.roles=broker needs node.id: a number that no other broker or"
+                " controller of the cluster has"
+            )
         return
-    if not config.explicit:
+    if not config.explicit & OF_OTHERS:
         return
     from .sole_member import why_not_alone
 

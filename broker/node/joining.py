@@ -187,6 +187,11 @@ class Joining:
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the broker cannot be one of the cluster any more."""
+        return self.member.failed.done()
+
     async def leave(self) -> None:
         """Stop, once others have what this broker leads."""
         await self.member.leave()

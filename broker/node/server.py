@@ -14,7 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
-from odradek.broker.adoption.check import check_adopted, with_known_node_id
+from odradek.broker.adoption.check import check_owner, with_known_identity
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.listener import HostPort
 from odradek.broker.durability.committer import NONE, Committer
@@ -62,6 +62,7 @@ class Server:
 
     services: Parts
     _network: Network
+    exit_code = 0  # of the process, once it has stopped
     admin_connections_max: ClassVar[int | None] = None
 
     def __init__(
@@ -146,6 +147,7 @@ class Server:
         services = self.services
         if self._joining is not None:
             await self._joining.leave()
+            self.exit_code = int(self._joining.has_failed)
         draining = [
             asyncio.ensure_future(listener.stop(self.config.shutdown_drain_timeout_ms))
             for listener in self.listeners
@@ -187,15 +189,15 @@ class Server:
     def _open_storage(self) -> None:
         files = self._files = self._files or OsFiles(open_files_max(self.config))
         files.tails = TailMemory(self.config.log_tail_max_bytes)
-        check_adopted(self.config, files)
-        check_formats(files, self.config.log_dirs)
-        self.config = config = with_known_node_id(self.config, files)
+        self.config = config = with_known_identity(self.config, files)
+        check_formats(files, config.log_dirs)
         self._lock_catalog()
         self._catalog = Catalog.open(
             config.catalog_directory,
             config.cluster_id,
             is_durable=config.durability != NONE,
         )
+        check_owner(config, self._catalog)
         topics = topics_of(config, self._catalog)
         resources = ResourceOptions(self._catalog)
         live = LiveConfig(config)

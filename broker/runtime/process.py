@@ -36,7 +36,12 @@ _SWITCH_INTERVAL_SECONDS = 0.000_5
 
 
 class Runnable(Protocol):
-    """What is started, announced, and stopped."""
+    """What is started, announced, and stopped.
+
+    ``exit_code`` is what the process ends with, once it has stopped.
+    """
+
+    exit_code: int
 
     async def start(self) -> None:
         """Return when it is ready."""
@@ -153,7 +158,7 @@ async def _serve(server: Runnable, announce: Callable[[str], None]) -> int:
     announce(server.ready_line())
     await stopping.wait()
     await server.stop()
-    return 0
+    return server.exit_code
 
 
 def _has_terminal() -> bool:

@@ -26,6 +26,15 @@ _COPIES: Final = (
     "share.coordinator.state.topic.replication.factor",
     "share.coordinator.state.topic.min.isr",
 )
+# What a broker alone may be asked that only a cluster can do.
+OF_OTHERS: Final = frozenset(
+    {
+        "process.roles",
+        "controller.quorum.bootstrap.servers",
+        "controller.quorum.voters",
+        *_COPIES,
+    }
+)
 
 
 def _mechanism(text: str) -> str:

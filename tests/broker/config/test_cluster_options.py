@@ -17,7 +17,7 @@ SERVERS = "controller.quorum.bootstrap.servers"
 
 
 def config(*pairs: str) -> BrokerConfig:
-    return load(pairs=["process.roles=broker", *pairs]).config
+    return load(pairs=["process.roles=broker", "node.id=2", *pairs]).config
 
 
 def test_whom_to_ask_and_how_often() -> None:
@@ -56,6 +56,11 @@ def test_voters_are_asked_where_no_servers_are_named() -> None:
 def test_what_cannot_be_stops_the_start(pairs: tuple[str, ...], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         config(*pairs)
+
+
+def test_a_member_has_a_number() -> None:
+    with pytest.raises(OptionError, match=r"needs node\.id"):
+        load(pairs=["process.roles=broker", f"{SERVERS}=a:1"])
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def same_settings_as_before() -> Iterator[None]:
 class Recorder:
     """Notes what is done with it."""
 
+    exit_code = 0
+
     def __init__(self, fails: bool = False) -> None:
         self.fails = fails
         self.steps: list[str] = []
@@ -54,6 +56,17 @@ class Recorder:
 
     async def stop(self) -> None:
         self.steps.append("stop")
+
+
+def test_what_has_failed_says_so_when_it_has_stopped() -> None:
+    server = Recorder()
+
+    def announce(_: str) -> None:
+        server.exit_code = 1
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    assert run_until_signal(server, loop="asyncio", announce=announce) == 1
+    assert server.steps == ["start", "stop"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -127,6 +140,7 @@ class Stuck:
     async def start(self): pass
     def ready_line(self): return "ready"
     def hang_up(self): return False
+    exit_code = 0
     async def stop(self):
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()

@@ -40,5 +40,6 @@ def test_a_broker_alone_is_told_that_they_mean_nothing() -> None:
         " broker.heartbeat.interval.ms, process.roles"
     ]
     assert "process.roles" in member_names()
-    pairs = ["process.roles=broker", f"{SERVERS}=a:1", "broker.heartbeat.interval.ms=5"]
+    pairs = ["process.roles=broker", f"{SERVERS}=a:1", "node.id=2"]
+    pairs.append("broker.heartbeat.interval.ms=500")
     assert load(pairs=pairs).notes == []
