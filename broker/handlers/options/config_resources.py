@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.services import Services
 
 
 class ResourceType(IntEnum):
@@ -71,7 +70,7 @@ def handle_list_config_resources(
             ConfigResource(resource_name=name, resource_type=kind)
             for kind in _LISTED
             if kind in wanted
-            for name in _names(ctx.services, kind)
+            for name in _names(ctx, kind)
         ]
     )
 
@@ -84,7 +83,8 @@ def secured(kind: int, name: str) -> tuple[int, str]:
     return found, name
 
 
-def _names(services: Services, kind: ResourceType) -> Iterable[str]:
+def _names(ctx: RequestContext, kind: ResourceType) -> Iterable[str]:
+    services = ctx.services
     match kind:
         case ResourceType.TOPIC:
             return [topic.name for topic in services.metadata]
@@ -93,4 +93,4 @@ def _names(services: Services, kind: ResourceType) -> Iterable[str]:
         case ResourceType.CLIENT_METRICS:
             subscriptions = services.resources.all_of(ResourceKind.CLIENT_METRICS)
             return [name for name, _ in subscriptions]
-    return [str(services.node_id)]
+    return [str(broker_id) for broker_id, *_ in ctx.known_brokers()]

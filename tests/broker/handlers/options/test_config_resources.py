@@ -39,3 +39,16 @@ async def test_what_has_options_is_listed(tmp_path: Path) -> None:
         assert await listed(version=0) == [("m", METRICS)]
         with pytest.raises(UnsupportedVersion):
             await listed(3)
+
+
+async def test_all_brokers_of_a_cluster_are_listed(tmp_path: Path) -> None:
+    class TwoBrokers:
+        def brokers(self, listener_name: str) -> list[tuple[int, str, int, None]]:
+            return [(1, "a", 9092, None), (7, "b", 9092, None)]
+
+    async with topic_broker(tmp_path) as broker:
+        services: Any = broker.services
+        services.cluster = TwoBrokers()
+        request = ListConfigResourcesRequest(resource_types=[BROKER])
+        answer: Any = await broker.ask(request, 1)
+        assert [each.resource_name for each in answer.config_resources] == ["1", "7"]
