@@ -94,6 +94,7 @@ class Publisher:
         self._replicas = replicas
         self._actions = actions
         self._node_id = node_id
+        self._refused: set[bytes] = set()  # topics that could not be kept, until now
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
         """What the controllers decided on a partition last."""
@@ -107,6 +108,7 @@ class Publisher:
         ids, options = _what_changed(before, after)
         if is_first:
             ids |= {topic.topic_id for topic in self._topics}
+        ids |= self._refused & after.topics.keys()  # there may be nothing against them
         await self._publish_topics(ids, after)
         named = {after.topics[each].name for each in ids if each in after.topics}
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
@@ -122,9 +124,15 @@ class Publisher:
             await self._actions.delete_topics(gone)
         there = [image.topics[each] for each in ids if each in image.topics]
         new = [each for each in there if topics.by_id(each.topic_id) is None]
-        for made in await topics.take_topics([_new_topic(each, image) for each in new]):
-            if isinstance(made, KafkaError):
-                _logger.error("a topic of the cluster cannot be kept here: %s", made)
+        made = await topics.take_topics([_new_topic(each, image) for each in new])
+        refused = set()
+        for each, why in zip(new, made, strict=True):
+            if isinstance(why, KafkaError):
+                refused.add(each.topic_id)
+                if each.topic_id not in self._refused:
+                    text = "topic %s of the cluster cannot be kept here yet: %s"
+                    _logger.error(text, each.name, why)
+        self._refused = refused
         wider = {
             each.name: len(each.partitions)
             for each in there

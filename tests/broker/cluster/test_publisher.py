@@ -2,6 +2,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.cluster.member_topics import MemberTopics
 from odradek.broker.cluster.publisher import Publisher
 from odradek.broker.config.options.broker_config import BrokerConfig
@@ -10,8 +12,10 @@ from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
 from odradek.broker.metadata.features import SHARE_VERSION, Features
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.scram_credentials import ScramCredentials
+from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.quorum.image.image import EMPTY, MetadataImage
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.protocol.errors import InvalidTopic, KafkaError
 from odradek.protocol.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
@@ -101,6 +105,27 @@ async def test_topics_come_widen_and_go(tmp_path: Path) -> None:
         assert at.leaders[TopicPartition("a", 1)] == ANOTHER
         await at.publish(topic("b"))
         assert at.names() == {"b": 0}
+
+
+async def test_a_topic_that_cannot_be_kept_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    a0 = topic("a"), partition("a", 0, US)
+    async with world(tmp_path) as at:
+        take = at.topics.take_topics
+
+        async def refuse(wanted: list[NewTopic]) -> list[Topic | KafkaError]:
+            return [InvalidTopic() for _ in wanted]
+
+        at.topics.take_topics = refuse  # type: ignore[method-assign]
+        await at.publish(*a0)
+        await at.publish(*a0, topic("b"))
+        at.topics.take_topics = take  # type: ignore[method-assign]
+        await at.publish(*a0, topic("b"))
+        assert at.names() == {"a": 1, "b": 0}
+        assert at.leaders == {TopicPartition("a", 0): US}
+    said = [each.message for each in caplog.records if "cannot be kept" in each.message]
+    assert len(said) == 2
 
 
 async def test_what_was_deleted_while_we_were_away_is_deleted(tmp_path: Path) -> None:
