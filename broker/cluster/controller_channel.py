@@ -14,7 +14,7 @@ from odradek.client.errors import Unreachable
 from odradek.protocol.errors import KafkaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from odradek.client.address import Address
     from odradek.client.connection import Connection
@@ -24,7 +24,10 @@ _Response = TypeVar("_Response", bound="Response")
 
 
 class ControllerChannel:
-    """One connection, to whoever leads."""
+    """One connection, to whoever leads.
+
+    ``api_versions`` are those of the last one who answered.
+    """
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class ControllerChannel:
         self._nobody = nobody
         self._threads = DiskThreads(1, name)
         self._known: tuple[Address, Connection] | None = None
+        self.api_versions: Mapping[int, tuple[int, int]] = {}
 
     async def ask(
         self, request: Request, response_class: type[_Response], timeout_s: float
@@ -77,9 +81,11 @@ class ControllerChannel:
         if self._known is None or self._known[0] != address:
             self._close()
             try:
-                self._known = address, self._connect(address)
+                connection = self._connect(address)
             except KafkaError as error:  # it does not let us in
                 raise Unreachable(f"{address}: {error}") from error
+            self._known = address, connection
+            self.api_versions = connection.api_versions
         return self._known[1]
 
     def _close(self) -> None:

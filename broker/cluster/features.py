@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.features import (
+    ELR_VERSION,
     GROUP_VERSION,
     KRAFT_VERSION,
     METADATA_LEVEL,
@@ -22,7 +23,6 @@ from odradek.broker.metadata.features import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ELR_VERSION: Final = "eligible.leader.replicas.version"
 # 3.7-IV2: directories of partitions are in the metadata log from there on.
 _METADATA_LEVEL_MIN: Final = 17
 

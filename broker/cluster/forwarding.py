@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import (
@@ -20,6 +20,8 @@ from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from odradek.protocol.schema import Request, Response
 
 _Response = TypeVar("_Response", bound="Response")
@@ -79,8 +81,20 @@ class Asker(Protocol):
         """Where it is."""
 
 
+class Versions(NamedTuple):
+    """The versions in which an API is read."""
+
+    api_key: int
+    lowest: int
+    highest: int
+
+
 class Controllers(Protocol):
     """Who answers."""
+
+    @property
+    def controller_versions(self) -> Mapping[int, tuple[int, int]]:
+        """The lowest and highest version of each API of the one that leads."""
 
     async def ask_controller(
         self, request: Request, response_class: type[_Response]
@@ -93,6 +107,19 @@ class Forwarding:
 
     def __init__(self, controllers: Controllers) -> None:
         self._controllers = controllers
+        self._seen: Mapping[int, tuple[int, int]] = {}
+        self._versions: tuple[Versions, ...] = ()
+
+    @property
+    def versions(self) -> tuple[Versions, ...]:
+        """What is sent on, in the versions of the controller; none: not known yet."""
+        known = self._controllers.controller_versions
+        if known is not self._seen:
+            self._seen = known
+            self._versions = tuple(
+                Versions(key, *known[key]) for key in sorted(FORWARDED) if key in known
+            )
+        return self._versions
 
     def takes(self, api_key: int) -> bool:
         """Whether requests of this API are for the controllers."""

@@ -38,7 +38,7 @@ from .features import why_not_of
 from .membership import Membership, NotAdmitted, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.quorum.image.image import MetadataImage
@@ -183,6 +183,11 @@ class Member:
         self._reading.close(waits=False)
 
     # What others ask
+
+    @property
+    def controller_versions(self) -> Mapping[int, tuple[int, int]]:
+        """The versions of each API of the controller that leads."""
+        return self._beats.api_versions
 
     async def ask_controller(
         self, request: Request, response_class: type[_Response]

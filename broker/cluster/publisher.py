@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
 from odradek.broker.metadata.client_quotas import QuotaEntity
-from odradek.broker.metadata.features import KRAFT_VERSION, METADATA_VERSION, SUPPORTED
+from odradek.broker.metadata.features import KRAFT_VERSION, METADATA_VERSION
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.scram_credentials import ScramCredential
 from odradek.broker.metadata.topic import NewTopic
@@ -23,6 +23,8 @@ from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
+
+from .features import CLAIMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -255,7 +257,7 @@ def _resources_of(image: MetadataImage) -> dict[Resource, Mapping[str, str]]:
             of_user = found.setdefault(Resource(ResourceKind.SCRAM, user), {})
             of_user[Mechanism(mechanism).title] = str(credential)
     if METADATA_VERSION in image.features:
-        levels = {name: "0" for name, _, _ in SUPPORTED}
+        levels = {name: "0" for name, _, _ in CLAIMED}
         levels |= {name: str(level) for name, level in image.features.items()}
         levels[KRAFT_VERSION] = str(image.quorum.kraft_version)
         levels[_EPOCH] = str(image.features_offset)

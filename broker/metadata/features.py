@@ -6,7 +6,8 @@ it is the format of the metadata log as well, which this broker does not have: t
 nothing that a lower level would change. `group.version` 1 is the consumer protocol
 (KIP-848), `share.version` 1 are share groups (KIP-932), `streams.version` 1 are streams
 groups (KIP-1071); at 0 nobody can join by it, or one of these. `kraft.version` is 0:
-nobody can join, or leave, a quorum of one broker.
+nobody can join, or leave, a quorum of one broker. In a cluster the controllers decide
+on all of them, and there are more.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ SHARE_VERSION = "share.version"
 STREAMS_VERSION = "streams.version"
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
+ELR_VERSION = "eligible.leader.replicas.version"
 # Of Apache Kafka: the lowest that 4.3 knows, 3.3-IV3, and its own, 4.3-IV0.
 METADATA_LEVEL_MIN, METADATA_LEVEL = 7, 30
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
@@ -61,19 +63,25 @@ FINALIZED = (
     GROUP_VERSION,
     STREAMS_VERSION,
     TRANSACTION_VERSION,
+    ELR_VERSION,
     SHARE_VERSION,
     METADATA_VERSION,
     KRAFT_VERSION,
 )
-"""The same, in the order in which Apache Kafka tells their levels."""
+"""All features, in the order in which Apache Kafka tells their levels."""
 
 
 class Features:
-    """The levels that hold now. What was never changed has that of its option."""
+    """The levels that hold now. What was never changed has that of its option.
+
+    ``supported`` are those that there are: in a cluster there are others.
+    """
 
     def __init__(self, resources: ResourceOptions, transaction_version: int) -> None:
+        self.supported: tuple[SupportedFeature, ...] = SUPPORTED
         self._resources = resources
         self._defaults = {
+            ELR_VERSION: 0,
             GROUP_VERSION: 1,
             KRAFT_VERSION: 0,
             METADATA_VERSION: METADATA_LEVEL,
@@ -94,11 +102,11 @@ class Features:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """Those of `SUPPORTED`, in its order: every client asks for them."""
+        """Those of ``supported``, in its order: every client asks for them."""
         stored = self._stored  # another one after a change
         seen, levels = self._levels_of
         if seen is not stored:
-            levels = tuple(self.level_of(name) for name, _, _ in SUPPORTED)
+            levels = tuple(self.level_of(name) for name, _, _ in self.supported)
             self._levels_of = stored, levels
         return levels
 
@@ -136,7 +144,7 @@ class Features:
         return self._resources.of(_RESOURCE)
 
     def _why_not(self, name: str, level: int, upgrade_type: int) -> str | None:
-        known = next((each for each in SUPPORTED if each.name == name), None)
+        known = next((each for each in self.supported if each.name == name), None)
         if known is None:
             return "This broker does not have this feature."
         if upgrade_type not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):

@@ -29,6 +29,7 @@ from odradek.storage.directory.log_directory import NO_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
@@ -99,6 +100,7 @@ class Joining:
         services.replica_manager.cluster = self._peers
         self._fetchers: Fetchers = self._make_fetchers(config, options)
         self._decisions.leaders = self._fetchers
+        self._brokers: ClusterBrokers = self._make_brokers(config, options)
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(self._publisher, Forwarding(self.member))
@@ -117,10 +119,34 @@ class Joining:
             self._previous_epoch(),
         )
 
-    def _make_fetchers(self, config: BrokerConfig, options: ClusterOptions) -> Fetchers:
+    def _address_of(self, listener_name: str, broker_id: int) -> Address | None:
         """Others are reached on the listener of theirs with the name of ours."""
+        from odradek.broker.cluster.fetchers.fetchers import address_in
+
+        return address_in(self._publisher.image, broker_id, listener_name)
+
+    def _make_brokers(
+        self, config: BrokerConfig, options: ClusterOptions
+    ) -> ClusterBrokers:
+        """The others, for coordinators; with them, what is on is no choice of ours."""
+        from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
+        from odradek.broker.cluster.features import CLAIMED
+
+        services = self._services
+        services.features.supported = CLAIMED
+        found = ClusterBrokers(
+            services.node_id,
+            self._publisher,
+            partial(self._address_of, options.listener_name),
+            _connecting_to_brokers(config, options),
+            services.bugs,
+        )
+        services.transactions.use_brokers(found)
+        return found
+
+    def _make_fetchers(self, config: BrokerConfig, options: ClusterOptions) -> Fetchers:
         from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
-        from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
+        from odradek.broker.cluster.fetchers.fetchers import Fetchers
         from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
         from odradek.broker.replica.follower_replicas import FollowerReplicas
 
@@ -140,14 +166,8 @@ class Joining:
                 services.bugs,
                 fetch_settings(services.config),
             ),
-            lambda leader: address_in(
-                self._publisher.image, leader, options.listener_name
-            ),
-            _connecting(
-                options,
-                SecurityOptions(config, listener_for_brokers(config)),
-                "sasl.mechanism.inter.broker.protocol",
-            ),
+            partial(self._address_of, options.listener_name),
+            _connecting_to_brokers(config, options),
         )
 
         def follow(config: BrokerConfig) -> None:
@@ -204,6 +224,7 @@ class Joining:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
         await self._fetchers.stop()
+        await self._brokers.close()
         await self.member.close()
 
     def _previous_epoch(self) -> int:
@@ -269,6 +290,16 @@ class Joining:
             if runtime is not None and runtime.topic == topic:
                 return runtime
         return None
+
+
+def _connecting_to_brokers(
+    config: BrokerConfig, options: ClusterOptions
+) -> Callable[[Address], Connection]:
+    return _connecting(
+        options,
+        SecurityOptions(config, listener_for_brokers(config)),
+        "sasl.mechanism.inter.broker.protocol",
+    )
 
 
 def _connecting(

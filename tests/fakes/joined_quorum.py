@@ -114,6 +114,8 @@ class JoinedQuorum:
 class JoinedLink:
     """A connection to it."""
 
+    api_versions: Any = {}  # noqa: RUF012 - nobody changes it
+
     def __init__(self, quorum: JoinedQuorum) -> None:
         self._quorum = quorum
 

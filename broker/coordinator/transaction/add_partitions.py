@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from .transaction import Transaction
 
 
+IMPLICIT_ADD = 2
+
+
 class Addition(NamedTuple):
     """Partitions in which a producer writes, or is about to.
 
@@ -39,6 +42,11 @@ class Addition(NamedTuple):
     producer: ProducerIdentity
     partitions: tuple[TopicPartition, ...]
     client_version: int = 0
+
+    @property
+    def adds(self) -> bool:
+        """Whether records that are written add their partition."""
+        return self.client_version >= IMPLICIT_ADD
 
 
 def decide_add_partitions(

@@ -1,16 +1,19 @@
 """Writes the markers that end transactions, until every one of them is durable.
 
 A marker goes into the partition's log with origin COORDINATOR. One for offsets goes
-through the group coordinator, which applies it to what is pending.
+through the group coordinator, which applies it to what is pending. Partitions that
+another broker leads are written by that one.
 
 A partition is done when its marker is durable; when it is no more; and when it has
 moved on to a higher epoch, which has ended the transaction there. Everything else is
-tried again, for as long as it takes: a log may still be opening, or a disk full.
+tried again, for as long as it takes: a log may still be opening, a disk full, or the
+leader another one. It ends when the coordinator does: the next one begins anew.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import ChainMap
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -28,6 +31,7 @@ from odradek.storage.producers.append_info import AppendOrigin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.coordinator.other_brokers import OtherBrokers
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.clock import Clock
@@ -41,6 +45,10 @@ RETRY_MAX_MS = 1_000
 _MOVED_ON = (
     ErrorCode.INVALID_PRODUCER_EPOCH,
     ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+)
+_MAY_BE_GONE = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
 )
 
 _logger = logging.getLogger(__name__)
@@ -76,7 +84,7 @@ class Marker(NamedTuple):
 
 
 class LogMarkerWriter:
-    """A `MarkerWriter` for the logs of this broker."""
+    """A `MarkerWriter` for the logs of this broker, and those of ``other_brokers``."""
 
     def __init__(
         self,
@@ -92,6 +100,7 @@ class LogMarkerWriter:
         self._clock = clock
         self._run_soon = run_soon
         self._is_closed = False
+        self.other_brokers: OtherBrokers | None = None  # this one leads everything
 
     def close(self) -> None:
         """Try nothing again: the next broker goes on with what is prepared."""
@@ -106,7 +115,14 @@ class LogMarkerWriter:
             coordinator.leadership.epoch,
             markers.client_version,
         )
-        self.write_each(marker, markers.partitions, on_done)
+        leadership = coordinator.leadership
+
+        def is_wanted() -> bool:
+            return leadership.replicas.is_leader and (
+                leadership.epoch == marker.coordinator_epoch
+            )
+
+        self._try(marker, markers.partitions, on_done, FIRST_RETRY_MS, is_wanted)
 
     def write_each(
         self,
@@ -115,7 +131,7 @@ class LogMarkerWriter:
         on_done: Callable[[], object],
     ) -> None:
         """Write a marker into each of the partitions, as above."""
-        self._try(marker, partitions, on_done, FIRST_RETRY_MS)
+        self._try(marker, partitions, on_done, FIRST_RETRY_MS, lambda: True)
 
     def append(
         self, marker: Marker, partitions: tuple[TopicPartition, ...]
@@ -137,6 +153,26 @@ class LogMarkerWriter:
             return {**dict(zip(offsets, codes, strict=True)), **of_others}
 
         return gathered(answers, finish)
+
+    def _append_everywhere(
+        self, marker: Marker, partitions: tuple[TopicPartition, ...]
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
+        """The same, at whichever brokers the partitions are led."""
+        others = self.other_brokers
+        if others is None:
+            return self.append(marker, partitions)
+        by_leader: dict[int | None, list[TopicPartition]] = {}
+        for each in partitions:
+            by_leader.setdefault(others.leader_of(each), []).append(each)
+        answers: list[Any] = []
+        for leader, led in by_leader.items():
+            if leader is None:
+                answers.append(dict.fromkeys(led, ErrorCode.LEADER_NOT_AVAILABLE))
+            elif leader == others.node_id:
+                answers.append(self.append(marker, tuple(led)))
+            else:
+                answers.append(others.write_markers(leader, marker, tuple(led)))
+        return gathered(answers, lambda found: dict(ChainMap(*found)))
 
     def _append_to_one(
         self, marker: Marker, key: TopicPartition
@@ -185,8 +221,9 @@ class LogMarkerWriter:
         partitions: tuple[TopicPartition, ...],
         on_done: Callable[[], object],
         retry_ms: int,
+        is_wanted: Callable[[], bool],
     ) -> None:
-        if self._is_closed:
+        if self._is_closed or not is_wanted():
             return
 
         def look(answer: Parked) -> None:
@@ -208,12 +245,11 @@ class LogMarkerWriter:
                     ", ".join(map(str, left)),
                     ErrorCode(codes[left[0]]).name,
                 )
-            again = partial(
-                self._try, marker, left, on_done, min(2 * retry_ms, RETRY_MAX_MS)
-            )
+            next_ms = min(2 * retry_ms, RETRY_MAX_MS)
+            again = partial(self._try, marker, left, on_done, next_ms, is_wanted)
             self._clock.call_later(retry_ms, lambda: self._run_soon(again))
 
-        answer = self.append(marker, partitions)
+        answer = self._append_everywhere(marker, partitions)
         if isinstance(answer, Parked):
             answer.listen(lambda parked: self._run_soon(partial(look, parked)))
             return
@@ -229,6 +265,9 @@ class LogMarkerWriter:
                 ErrorCode(code).name,
             )
             return True
-        if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        if code in _MAY_BE_GONE:
+            others = self.other_brokers
+            if others is not None:
+                return not others.has(topic_partition)
             return self._topics.partition(topic_partition) is None
         return code == ErrorCode.NONE

@@ -20,6 +20,7 @@ from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
     KafkaError,
 )
 from odradek.protocol.topic_partition import TopicPartition
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.other_brokers import OtherBrokers
     from odradek.broker.coordinator.shard import Shard
     from odradek.broker.metadata.producer_ids import ProducerIds
     from odradek.broker.metadata.topics import Topics
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
 
 # Until a client is told to try again, which it does in 20 to 100 ms.
 PATIENCE_MS = 100
-IMPLICIT_ADD = 2
 
 _logger = logging.getLogger(__name__)
 
@@ -118,6 +119,7 @@ class TransactionCoordinator:
         self._topics = topics
         self._producer_ids = producer_ids
         self._ready_ids = ReadyProducerIds(producer_ids)
+        self.other_brokers: OtherBrokers | None = None  # this one leads everything
         # Told of each transactional id that has changed; mostly nobody.
         self.watchers: list[Callable[[TransactionRecord], object]] = []
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
@@ -150,6 +152,10 @@ class TransactionCoordinator:
         made.when_loaded.append(resume)
         made.watchers = self.watchers
         return made
+
+    def use_brokers(self, others: OtherBrokers) -> None:
+        """Be one of several: transactions are spread over all of them."""
+        self.other_brokers = self.markers.other_brokers = others
 
     def load_all(self) -> None:
         """Begin to load what earlier brokers have left. For after the start."""
@@ -238,14 +244,22 @@ class TransactionCoordinator:
     ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """Whether records may be written: an error code for each partition.
 
-        In the second protocol the partitions are added, in the first one they must
-        take part already.
+        The coordinator is asked, at whichever broker it is. In the second protocol the
+        partitions are added, in the first one they must take part already.
         """
 
         def refuse(error: KafkaError) -> dict[TopicPartition, int]:
             return dict.fromkeys(addition.partitions, error.code)
 
-        if addition.client_version >= IMPLICIT_ADD:
+        others = self.other_brokers
+        if others is not None and self.has_topic:
+            place = self.partition_of(addition.transactional_id)
+            leader = others.leader_of(place)
+            if leader is None:
+                return refuse(CoordinatorNotAvailable())
+            if leader != others.node_id:
+                return others.admit(leader, addition)
+        if addition.adds:
             admitted = dict.fromkeys(addition.partitions, 0)
             return self.add_partitions(addition, admitted, refuse)
         return self.verify(addition, lambda found: found, refuse)

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.features import FINALIZED, SUPPORTED
+from odradek.broker.metadata.features import FINALIZED
 from odradek.broker.requests import needs
 from odradek.broker.requests.offered import OFFERED
 from odradek.broker.requests.registry import handles
@@ -26,8 +26,11 @@ from odradek.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest
 
 if TYPE_CHECKING:
+    from odradek.broker.cluster.forwarding import Versions
+    from odradek.broker.metadata.features import SupportedFeature
     from odradek.broker.requests.context import RequestContext
 
 FIRST_VERSION_WITH_SOFTWARE = 3
@@ -49,33 +52,63 @@ def handle_api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> byt
             raise InvalidRequest("the name or version of the client software is odd")
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    features = ctx.services.features
-    has_telemetry = ctx.services.wants_client_metrics
-    return _body(ctx.api_version, has_telemetry, features.epoch, features.levels)
+    services = ctx.services
+    features, cluster = services.features, services.cluster
+    return _body(
+        ctx.api_version,
+        services.wants_client_metrics,
+        features.epoch,
+        features.supported,
+        features.levels,
+        None if cluster is None else cluster.forwarding.versions,
+    )
 
 
 @lru_cache(maxsize=16)  # of each version that clients speak, and a few older levels
 def _body(
-    api_version: int, has_telemetry: bool, epoch: int, levels: tuple[int, ...]
+    api_version: int,
+    has_telemetry: bool,
+    epoch: int,
+    supported: tuple[SupportedFeature, ...],
+    levels: tuple[int, ...],
+    of_controllers: tuple[Versions, ...] | None,
 ) -> bytes:
     apis = advertised_apis()
     if not has_telemetry:
         apis = [api for api in apis if api.api_key not in _TELEMETRY]
+    if of_controllers is not None:
+        apis = _in_cluster(apis, of_controllers)
     response = ApiVersionsResponse(api_keys=apis)
     response.supported_features = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
-        for name, lowest, highest in SUPPORTED
+        for name, lowest, highest in supported
         if lowest or api_version >= FIRST_VERSION_WITH_LEVEL_0
     ]
     response.finalized_features_epoch = epoch
-    names = (each.name for each in SUPPORTED)
+    names = (each.name for each in supported)
     level_of = dict(zip(names, levels, strict=True))
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
         for name in FINALIZED
-        if (level := level_of[name])
+        if (level := level_of.get(name))
     ]
     return b"".join(encoder(ApiVersionsResponse, api_version)(response))
+
+
+def _in_cluster(
+    apis: list[ApiVersion], of_controllers: tuple[Versions, ...]
+) -> list[ApiVersion]:
+    """What brokers ask each other as well; and what is sent on, as it is read there."""
+    for api in apis:
+        if api.api_key == ApiKey.ADD_PARTITIONS_TO_TXN:
+            api.max_version = AddPartitionsToTxnRequest.max_version
+    there = {key: (lowest, highest) for key, lowest, highest in of_controllers}
+    for api in apis:
+        if api.api_key in there:
+            lowest, highest = there[api.api_key]
+            api.min_version = max(api.min_version, lowest)
+            api.max_version = min(api.max_version, highest)
+    return [api for api in apis if api.min_version <= api.max_version]
 
 
 def advertised_apis() -> list[ApiVersion]:

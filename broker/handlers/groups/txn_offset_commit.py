@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.group.offsets.commit import Committer
-from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.add_partitions import IMPLICIT_ADD, Addition
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 FIRST_VERSION_THAT_ADDS = 5
 FIRST_VERSION_WITH_ABORTABLE = 4
 FIRST_VERSION_WITH_LOADING = 2
-IMPLICIT_ADD = 2
 
 
 @handles(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.add_partitions import IMPLICIT_ADD, Addition
 from odradek.broker.replica.appends import refusal
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.runtime.parked import Parked
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_THAT_ADDS = 12
 FIRST_VERSION_WITH_ABORTABLE = 11
-IMPLICIT_ADD = 2
 
 Guards = dict["TopicPartition", "VerificationGuard"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.add_partitions import IMPLICIT_ADD, Addition
 from odradek.broker.coordinator.transaction.end import Ending
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
@@ -92,7 +92,8 @@ def handle_add_partitions_to_txn(
 
 def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     """The form of brokers: many transactions, to be added to or only verified."""
-    if not ctx.services.config.inter_broker_apis_enable:
+    services = ctx.services
+    if services.cluster is None and not services.config.inter_broker_apis_enable:
         raise UnsupportedVersion
     ctx.require(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
     return gathered(
@@ -120,6 +121,8 @@ def _add_or_verify(
         asked.transactional_id,
         ProducerIdentity(asked.producer_id, asked.producer_epoch),
         tuple(wanted),
+        # Who adds in this form does it for a producer of the second protocol.
+        0 if asked.verify_only else IMPLICIT_ADD,
     )
     unknown = _refused_unknown(ctx, wanted, set())
     if unknown:

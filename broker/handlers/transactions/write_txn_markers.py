@@ -1,10 +1,10 @@
 """WriteTxnMarkers 1-2: ends of transactions, written where nobody else would.
 
-In Apache Kafka its coordinators send this to the leaders of partitions; here they need
-not ask. What is left is what administrators do with it (KIP-664): abort a transaction
-that hangs in a log, and that is all which is served. A commit, or the end of what a
-coordinator has in its hands, would break the promise of all or nothing; the option
-``inter.broker.apis.enable`` allows it all the same.
+In a cluster coordinators send this to the leaders of partitions. A broker that is
+alone need not ask. What is left is what administrators do with it (KIP-664): abort a
+transaction that hangs in a log, and that is all which is served. A commit, or the end
+of what a coordinator has in its hands, would break the promise of all or nothing; the
+option ``inter.broker.apis.enable`` allows it all the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     CoordinatorLoadInProgress,
+    ErrorCode,
     InvalidProducerEpoch,
     InvalidTxnState,
     KafkaError,
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
     from odradek.broker.requests.registry import Answer
     from odradek.broker.requests.services import Services
     from odradek.protocol.messages.txn_admin import WritableTxnMarker
+
+# Of the coordinator that has the offsets of a transaction.
+_OF_GROUPS = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
 
 
 @handles(
@@ -99,7 +107,8 @@ def _write_one(
     written = services.transactions.markers.append(marker, admitted)
 
     def finish(found: list[dict[TopicPartition, int]]) -> WritableTxnMarkerResult:
-        codes = {**refused, **found[0]}
+        told = {each: _as_told(code) for each, code in found[0].items()}
+        codes = {**refused, **told}
         return _result(asked, codes.__getitem__)
 
     return gathered([written], finish)
@@ -117,7 +126,7 @@ def _check(services: Services, marker: Marker, topic_partition: TopicPartition) 
         KafkaError: the partition is not ours.
     """
     services.replica_manager.partition(topic_partition).leadership.check()
-    if services.config.inter_broker_apis_enable:
+    if services.cluster is not None or services.config.inter_broker_apis_enable:
         return
     if marker.is_commit:
         raise ClusterAuthorizationFailed
@@ -139,6 +148,11 @@ def _check(services: Services, marker: Marker, topic_partition: TopicPartition) 
         raise InvalidProducerEpoch
     if marker.coordinator_epoch != max(found.coordinator_epoch, 0):
         raise TransactionCoordinatorFenced
+
+
+def _as_told(code: int) -> int:
+    """The code as coordinators of transactions know it: they ask again."""
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if code in _OF_GROUPS else code
 
 
 def _partitions(asked: WritableTxnMarker) -> list[TopicPartition]:

@@ -33,6 +33,8 @@ class World:
 
 
 class Link:
+    api_versions: Any = {}  # noqa: RUF012 - nobody changes it
+
     def __init__(self, world: World, address: Address) -> None:
         self._world, self._address = world, address
 
@@ -54,6 +56,17 @@ async def test_one_connection_to_whoever_leads() -> None:
     world.leader = SECOND
     assert await world.ask() == SECOND
     assert (world.opened, world.closed) == ([FIRST, SECOND], [FIRST])
+    world.channel.close()
+
+
+async def test_versions_are_those_of_who_was_connected_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    assert world.channel.api_versions == {}
+    monkeypatch.setattr(Link, "api_versions", {58: (0, 0)})
+    await world.ask()
+    assert world.channel.api_versions == {58: (0, 0)}
     world.channel.close()
 
 

@@ -22,6 +22,7 @@ from tests.adopted import METADATA_GOLDEN
 class FakeControllers:
     def __init__(self, answer: EnvelopeResponse) -> None:
         self.answer = answer
+        self.controller_versions: dict[int, tuple[int, int]] = {}
         self.asked: list[EnvelopeRequest] = []
 
     async def ask_controller(self, request: Any, response_class: Any) -> Any:
@@ -39,6 +40,18 @@ def asker(api_version: int = 7) -> Any:
         peer_host="127.0.0.1",
         connection=SimpleNamespace(is_by_token=False),
     )
+
+
+def test_the_versions_of_what_is_sent_on_are_those_of_the_controller() -> None:
+    controllers = FakeControllers(EnvelopeResponse())
+    forwarding = Forwarding(controllers)
+    assert forwarding.versions == ()
+    controllers.controller_versions = {
+        ApiKey.CREATE_TOPICS: (2, 7),
+        ApiKey.FETCH: (0, 18),
+    }
+    assert forwarding.versions == ((ApiKey.CREATE_TOPICS, 2, 7),)
+    assert forwarding.versions is forwarding.versions
 
 
 REQUEST = CreateTopicsRequest(

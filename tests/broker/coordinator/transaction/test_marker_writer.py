@@ -15,7 +15,8 @@ from odradek.protocol.control_records import read_marker
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from odradek.protocol.record_batch import scan
 from odradek.protocol.topic_partition import TopicPartition
-from tests.fakes.transactions import T0, T1, TransactionClient, transaction_client
+from tests.fakes.other_brokers import OTHER, FakeOtherBrokers
+from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 
 GONE = TopicPartition("gone", 0)
 
@@ -136,3 +137,62 @@ async def test_a_closed_one_leaves_the_rest_to_the_next_broker(tmp_path: Path) -
         await client.settle()
         assert not writing.done_count
         assert client.log().log_end_offset == 1
+
+
+async def test_markers_go_to_whoever_leads(tmp_path: Path) -> None:
+    """The leader changes while it is asked: the next try goes to the new one."""
+    async with transaction_client(tmp_path) as client:
+        others = FakeOtherBrokers()
+        client.service.use_brokers(others)
+        others.leaders[T1] = OTHER
+        producer = await client.ongoing()
+        what = marker(producer, epoch=7)
+        writing = Writing(client, what, T0, T1)
+        await client.settle()
+        assert client.stable(T0) == 2
+        assert others.asked == [(OTHER, (what, (T1,)))]
+        others.answers[-1].set_result({T1: ErrorCode.NOT_LEADER_OR_FOLLOWER})
+        await client.settle()
+        others.leaders[T1] = 3
+        await client.broker.clock.tick(FIRST_RETRY_MS)
+        assert others.asked[1:] == [(3, (what, (T1,)))]
+        assert not writing.done_count
+        others.answers[-1].set_result({T1: 0})
+        await client.settle()
+        assert (writing.done_count, client.stable(T1)) == (1, 0)
+
+
+async def test_nobody_is_asked_for_what_nobody_leads(tmp_path: Path) -> None:
+    async with transaction_client(tmp_path) as client:
+        others = FakeOtherBrokers()
+        client.service.use_brokers(others)
+        others.leaders |= {T0: None, GONE: None}
+        others.gone.add(GONE)
+        producer = await client.ongoing(T1)
+        writing = Writing(client, marker(producer), T0, GONE)
+        await client.settle()
+        assert not writing.done_count
+        del others.leaders[T0]
+        await client.broker.clock.tick(RETRY_MAX_MS)
+        await client.settle()
+        assert (writing.done_count, others.asked) == (1, [])
+
+
+async def test_who_coordinates_no_more_tries_nothing_again(tmp_path: Path) -> None:
+    """The next coordinator writes the markers, with its own epoch."""
+    async with transaction_client(tmp_path) as client:
+        others = FakeOtherBrokers()
+        client.service.use_brokers(others)
+        others.leaders[T0] = OTHER
+        producer = await client.ongoing(T1)
+        await client.told(client.add(producer, T0))
+        assert (await client.told(client.end(producer))).error_code == 0
+        await client.settle()
+        assert len(others.asked) == 1
+        place = client.service.partition_of(ID)
+        leadership = client.broker.manager.partition(place).leadership
+        leadership.epoch += 1
+        others.answers[-1].set_result({T0: ErrorCode.NETWORK_EXCEPTION})
+        await client.settle()
+        await client.broker.clock.tick(RETRY_MAX_MS)
+        assert len(others.asked) == 1

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.service import PATIENCE_MS
@@ -12,6 +14,8 @@ from odradek.broker.metadata.topic_names import TRANSACTION_STATE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.files import FakeFiles
+from tests.fakes.other_brokers import OTHER, FakeOtherBrokers
+from tests.fakes.replicas import replicas
 from tests.fakes.transactions import ID, T0, T1, TIMEOUT_MS, transaction_client
 from tests.patience import PATIENCE_S
 
@@ -175,3 +179,37 @@ async def test_a_deleted_topic_takes_all_transactions_with_it(tmp_path: Path) ->
         client.service.forget_topic(TRANSACTION_STATE)
         answer = await client.told(client.init())
         assert answer.error_code == ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize("client_version", [0, 2])
+async def test_a_coordinator_elsewhere_is_asked_there(
+    tmp_path: Path, client_version: int
+) -> None:
+    async with transaction_client(tmp_path) as client:
+        others = FakeOtherBrokers()
+        client.service.use_brokers(others)
+        producer = ProducerIdentity(*await client.producer())
+        addition = Addition(ID, producer, (T0,), client_version)
+        place = client.service.partition_of(ID)
+        here = await client.told(client.service.admit(addition))
+        missing = 0 if client_version else ErrorCode.TRANSACTION_ABORTABLE
+        assert (here, others.asked) == ({T0: missing}, [])
+        others.leaders[place] = OTHER
+        there = client.service.admit(addition)
+        assert others.asked == [(OTHER, addition)]
+        others.answers[-1].set_result({T0: 0})
+        assert there.result() == {T0: 0}
+        others.leaders[place] = None
+        nowhere = client.service.admit(addition)
+        assert nowhere == {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
+
+
+async def test_nobody_is_asked_about_transactions_before_there_are_any(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        others = FakeOtherBrokers()
+        broker.services.transactions.use_brokers(others)
+        addition = Addition(ID, ProducerIdentity(1, 0), (T0,))
+        found = broker.services.transactions.admit(addition)
+        assert found == {T0: ErrorCode.NOT_COORDINATOR}

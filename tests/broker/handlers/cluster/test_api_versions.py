@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from odradek.broker import handlers
+from odradek.broker.cluster.features import CLAIMED
+from odradek.broker.cluster.forwarding import Versions
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.features import KRAFT_VERSION, Features
@@ -38,15 +40,21 @@ def connection() -> ConnectionInfo:
 
 
 def ask(
-    frame: bytes, version: int, connection: ConnectionInfo, **options: Any
+    frame: bytes,
+    version: int,
+    connection: ConnectionInfo,
+    cluster: Any = None,
+    **options: Any,
 ) -> ApiVersionsResponse:
     handlers.load()
     config = BrokerConfig(**options)
     nothing: Any = SimpleNamespace(of=lambda resource: {})
     features = Features(nothing, config.transaction_version)
+    if cluster is not None:
+        features.supported = CLAIMED
     services: Any = SimpleNamespace(
         authorizer=None,
-        cluster=None,
+        cluster=cluster,
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),
@@ -147,3 +155,36 @@ def test_what_librdkafka_wants_to_see_is_advertised(connection: ConnectionInfo) 
             assert ranges[key].min_version == 0, "KAFKA-18659"
     assert list(ranges) == sorted(ranges)
     assert response.error_code == ErrorCode.NONE
+
+
+def of_cluster(*versions: Versions) -> Any:
+    forwarding = SimpleNamespace(takes=lambda key: False, versions=versions)
+    return SimpleNamespace(forwarding=forwarding)
+
+
+def test_in_a_cluster_more_features_are_there(connection: ConnectionInfo) -> None:
+    told = ask(request(4), 4, connection, of_cluster())
+    assert {
+        each.name: (each.min_version, each.max_version)
+        for each in told.supported_features
+    } == {each.name: (each.level_min, each.level_max) for each in CLAIMED}
+    assert len(levels(told)) == 5
+
+
+def test_in_a_cluster_brokers_ask_each_other(connection: ConnectionInfo) -> None:
+    told = ask(request(4), 4, connection, of_cluster())
+    ranges = {api.api_key: api for api in told.api_keys}
+    assert ranges[ApiKey.ADD_PARTITIONS_TO_TXN].max_version == 5
+
+
+def test_what_is_sent_on_is_offered_as_the_controller_reads_it(
+    connection: ConnectionInfo,
+) -> None:
+    cluster = of_cluster(
+        Versions(ApiKey.CREATE_TOPICS, 3, 5), Versions(ApiKey.DELETE_TOPICS, 90, 91)
+    )
+    told = ask(request(4), 4, connection, cluster)
+    ranges = {api.api_key: api for api in told.api_keys}
+    created = ranges[ApiKey.CREATE_TOPICS]
+    assert (created.min_version, created.max_version) == (3, 5)
+    assert ApiKey.DELETE_TOPICS not in ranges

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.transaction.add_partitions import IMPLICIT_ADD
 from odradek.broker.handlers.transactions.transactions import (
     handle_add_partitions_to_txn,
     refuse_add_partitions_to_txn,
@@ -17,6 +18,7 @@ from odradek.protocol.messages.transactions import (
 from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 
+IN_CLUSTER: Any = "a cluster"  # nobody looks at what it is
 NOWHERE = TopicPartition("nope", 0)
 
 
@@ -109,14 +111,20 @@ def batched(producer: tuple[int, int], *, verify_only: bool) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("version", "missing"),
-    [(4, ErrorCode.INVALID_TXN_STATE), (5, ErrorCode.TRANSACTION_ABORTABLE)],
+    ("version", "missing", "is_in_cluster"),
+    [
+        (4, ErrorCode.INVALID_TXN_STATE, False),
+        (5, ErrorCode.TRANSACTION_ABORTABLE, False),
+        (5, ErrorCode.TRANSACTION_ABORTABLE, True),
+    ],
 )
 async def test_brokers_add_and_verify(
-    tmp_path: Path, version: int, missing: int
+    tmp_path: Path, version: int, missing: int, is_in_cluster: bool
 ) -> None:
-    options = {"inter_broker_apis_enable": True}
+    options = {"inter_broker_apis_enable": not is_in_cluster}
     async with transaction_client(tmp_path, **options) as client:
+        if is_in_cluster:
+            client.broker.services.cluster = IN_CLUSTER
         producer = await client.producer()
         assert await added(client, producer, T1) == [0]
 
@@ -133,6 +141,7 @@ async def test_brokers_add_and_verify(
         fenced = [ErrorCode.PRODUCER_FENCED] * 2
         assert await ask(verify_only=True) == [[missing, 0], fenced]
         assert await ask(verify_only=False) == [[0, 0], fenced]
+        assert client.transaction().client_version == IMPLICIT_ADD
         assert await ask(verify_only=True) == [[0, 0], fenced]
 
 

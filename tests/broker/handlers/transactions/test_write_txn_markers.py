@@ -29,6 +29,7 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import batch_of, replicas
 from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 
+IN_CLUSTER: Any = "a cluster"  # nobody looks at what it is
 HANGING = (5000, 3)
 REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
@@ -215,6 +216,37 @@ async def test_an_option_allows_everything(tmp_path: Path) -> None:
         assert await codes(client, marker(producer, T0, commit=True)) == [0]
         assert client.stable() == 2
         assert not client.log().local.active.transactions.entries()
+
+
+async def test_in_a_cluster_coordinators_decide_wherever_they_are(
+    tmp_path: Path,
+) -> None:
+    async with transaction_client(tmp_path) as client:
+        client.broker.services.cluster = IN_CLUSTER
+        producer = await client.ongoing()
+        assert await codes(client, marker(producer, T0, commit=True)) == [0]
+        assert client.stable() == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    ],
+)
+async def test_a_coordinator_of_groups_that_is_not_there_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Coordinators of transactions know no such codes for partitions."""
+    async with transaction_client(tmp_path) as client:
+        client.broker.services.cluster = IN_CLUSTER
+        groups = client.broker.services.groups
+        monkeypatch.setattr(groups, "end_transaction", lambda *_: code)
+        place = groups.partition_of("g")
+        answered = await codes(client, marker((9, 1), place, commit=True))
+        assert answered == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 def test_what_fails_as_a_whole_fails_for_each_partition() -> None:

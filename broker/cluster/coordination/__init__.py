@@ -1,0 +1,1 @@
+"""What coordinators of different brokers ask of each other."""

@@ -1,0 +1,105 @@
+"""The brokers of the cluster, as coordinators ask them: `OtherBrokers`.
+
+What is asked of a broker has a connection of its own for each kind: a marker waits for
+the disks of other brokers, and nobody is to wait behind it who wants to write.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.broker.cluster.controller_channel import ControllerChannel
+from odradek.broker.quorum.image.image import NO_LEADER
+
+from .marker_questions import AskedMarker, MarkerQuestions
+from .questions import Questions
+from .verification_questions import VerificationQuestions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.broker.coordinator.transaction.add_partitions import Addition
+    from odradek.broker.coordinator.transaction.marker_writer import Marker
+    from odradek.broker.quorum.image.image import MetadataImage, PartitionImage
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.parked import Parked
+    from odradek.client.address import Address
+    from odradek.client.connection import Connection
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .questions import Codes, Kind
+
+
+class HasImage(Protocol):
+    """Whoever has the newest image."""
+
+    image: MetadataImage
+
+
+class ClusterBrokers:
+    """Who leads what, by the newest image; and what others are asked."""
+
+    def __init__(
+        self,
+        node_id: int,
+        source: HasImage,
+        address_of: Callable[[int], Address | None],
+        connect: Callable[[Address], Connection],
+        bugs: Bugs,
+    ) -> None:
+        """``address_of`` a broker is where others of the cluster reach it."""
+        self.node_id = node_id
+        self._source = source
+        self._address_of = address_of
+        self._connect = connect
+        self._bugs = bugs
+        self._questions: dict[tuple[str, int], Questions] = {}
+
+    def leader_of(self, topic_partition: TopicPartition) -> int | None:
+        """The broker that leads, which may be this one. None: nobody does just now."""
+        found = self._known(topic_partition)
+        return None if found is None or found.leader == NO_LEADER else found.leader
+
+    def has(self, topic_partition: TopicPartition) -> bool:
+        """Whether there is such a partition at all."""
+        return self._known(topic_partition) is not None
+
+    def write_markers(
+        self, broker_id: int, marker: Marker, partitions: tuple[TopicPartition, ...]
+    ) -> Parked[Codes]:
+        """Have that broker write a marker into partitions that it leads."""
+        asked = AskedMarker(marker, partitions)
+        return self._to(broker_id, "markers", MarkerQuestions()).ask(
+            marker.producer.producer_id, asked, partitions
+        )
+
+    def admit(self, broker_id: int, addition: Addition) -> Parked[Codes]:
+        """Whether records may be written, by the coordinator at that broker."""
+        return self._to(broker_id, "transactions", VerificationQuestions()).ask(
+            addition.transactional_id, addition, addition.partitions
+        )
+
+    async def close(self) -> None:
+        """Ask nobody any more."""
+        for each in self._questions.values():
+            await each.close()
+        self._questions.clear()
+
+    def _known(self, topic_partition: TopicPartition) -> PartitionImage | None:
+        image = self._source.image
+        topic_id = image.topic_ids.get(topic_partition.topic)
+        topic = None if topic_id is None else image.topics.get(topic_id)
+        return None if topic is None else topic.partitions.get(topic_partition[1])
+
+    def _to(self, broker_id: int, what: str, kind: Kind) -> Questions:
+        found = self._questions.get((what, broker_id))
+        if found is None:
+            channel = ControllerChannel(
+                f"{what} of {broker_id}",
+                lambda: self._address_of(broker_id),
+                self._connect,
+                f"broker {broker_id} has no listener for other brokers",
+            )
+            found = Questions(kind, channel, self._bugs)
+            self._questions[what, broker_id] = found
+        return found

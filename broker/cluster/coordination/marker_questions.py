@@ -1,0 +1,67 @@
+"""WriteTxnMarkers: the ends of transactions, for partitions that others lead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.txn_admin import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from odradek.protocol.topic_partition import TopicPartition
+
+from .named_partitions import by_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from odradek.broker.coordinator.transaction.marker_writer import Marker
+
+    from .questions import Codes
+
+
+class AskedMarker(NamedTuple):
+    """A marker, and where it goes. Its key is the id of the producer."""
+
+    marker: Marker
+    partitions: tuple[TopicPartition, ...]
+
+
+class MarkerQuestions:
+    """A `Kind`."""
+
+    response_class: Final = WriteTxnMarkersResponse
+    unanswered: Final = ErrorCode.NETWORK_EXCEPTION
+
+    def request(self, contents: list[AskedMarker]) -> WriteTxnMarkersRequest:
+        """All markers in one request."""
+        return WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(
+                    producer_id=marker.producer.producer_id,
+                    producer_epoch=marker.producer.producer_epoch,
+                    transaction_result=marker.is_commit,
+                    topics=[
+                        WritableTxnMarkerTopic(name=name, partition_indexes=numbers)
+                        for name, numbers in by_topic(partitions).items()
+                    ],
+                    coordinator_epoch=marker.coordinator_epoch,
+                    transaction_version=marker.transaction_version,
+                )
+                for marker, partitions in contents
+            ]
+        )
+
+    def answers(self, response: WriteTxnMarkersResponse) -> dict[Hashable, Codes]:
+        """The error codes, by the id of the producer."""
+        found: dict[Hashable, Codes] = {}
+        for each in response.markers:
+            codes = found.setdefault(each.producer_id, {})
+            for topic in each.topics:
+                for partition in topic.partitions:
+                    place = TopicPartition(topic.name, partition.partition_index)
+                    codes[place] = partition.error_code
+        return found

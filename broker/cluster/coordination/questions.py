@@ -1,0 +1,141 @@
+"""What one broker is asked again and again: one request at a time, for all who wait.
+
+What is asked meanwhile goes together into the next request. Every question is answered
+with an error code for each of its partitions, also by a broker that cannot be reached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from odradek.broker.runtime.parked import Parked
+from odradek.client.errors import Unreachable
+from odradek.protocol.errors import KafkaError, MalformedRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from odradek.broker.cluster.controller_channel import ControllerChannel
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.protocol.schema import Request, Response
+    from odradek.protocol.topic_partition import TopicPartition
+
+    Codes = dict[TopicPartition, int]
+
+TIMEOUT_S: Final = 30.0  # request.timeout.ms
+# A marker is some tens of bytes: so the request stays far below what brokers take.
+TOGETHER_MAX: Final = 1_000
+
+
+class Kind(Protocol):
+    """One kind of question, and its place in requests and answers."""
+
+    @property
+    def response_class(self) -> type[Response]:
+        """What the answers are."""
+
+    @property
+    def unanswered(self) -> int:
+        """The error code where there was no answer."""
+
+    def request(self, contents: list[Any]) -> Request:
+        """What asks all of them."""
+
+    def answers(self, response: Any) -> dict[Hashable, Codes]:
+        """The error codes, by the key of the question."""
+
+
+class _Question(NamedTuple):
+    key: Hashable
+    content: Any
+    partitions: tuple[TopicPartition, ...]
+    answer: Parked[Codes]
+
+
+class Questions:
+    """The questions of one kind to one broker."""
+
+    def __init__(self, kind: Kind, channel: ControllerChannel, bugs: Bugs) -> None:
+        self._kind = kind
+        self._channel = channel
+        self._bugs = bugs
+        self._waiting: list[_Question] = []
+        self._asking: asyncio.Task[None] | None = None
+
+    def ask(
+        self, key: Hashable, content: Any, partitions: tuple[TopicPartition, ...]
+    ) -> Parked[Codes]:
+        """The error code for each of the partitions.
+
+        Answers are told apart by ``key``: of two with the same one, the second waits
+        for the answer to the first.
+        """
+        question = _Question(key, content, partitions, Parked())
+        self._waiting.append(question)
+        if self._asking is None:
+            self._asking = asyncio.get_running_loop().create_task(
+                self._ask_all(), name="questions to a broker"
+            )
+        return question.answer
+
+    async def close(self) -> None:
+        """Ask nothing any more; who waits is told that there was no answer."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        self._channel.close()
+        while self._waiting:
+            self._tell(self._taken(), {})
+
+    async def _ask_all(self) -> None:
+        try:
+            while self._waiting:
+                await self._ask_some(self._taken())
+        finally:
+            self._asking = None
+
+    def _taken(self) -> dict[Hashable, _Question]:
+        taken: dict[Hashable, _Question] = {}
+        left = []
+        for each in self._waiting:
+            if each.key in taken or len(taken) == TOGETHER_MAX:
+                left.append(each)
+            else:
+                taken[each.key] = each
+        self._waiting = left
+        return taken
+
+    async def _ask_some(self, asked: dict[Hashable, _Question]) -> None:
+        found: dict[Hashable, Codes] = {}
+        try:
+            request = self._kind.request([each.content for each in asked.values()])
+            found = self._kind.answers(await self._answer(request))
+        except (KafkaError, OSError, MalformedRequest):
+            pass  # asked again by whoever needs it
+        except Exception as error:
+            self._bugs.record("questions to a broker", error)
+        finally:
+            self._tell(asked, found)
+
+    def _tell(
+        self, asked: dict[Hashable, _Question], found: dict[Hashable, Codes]
+    ) -> None:
+        for key, (_, _, partitions, answer) in asked.items():
+            codes, otherwise = found.get(key, {}), self._kind.unanswered
+            try:
+                answer.set_result(
+                    {each: codes.get(each, otherwise) for each in partitions}
+                )
+            except Exception as error:  # of who listens: the others are told
+                self._bugs.record("what a broker has answered", error)
+
+    async def _answer(self, request: Request) -> Response:
+        response_class = self._kind.response_class
+        try:
+            return await self._channel.ask(request, response_class, TIMEOUT_S)
+        except (Unreachable, TimeoutError):
+            raise
+        except OSError:
+            # It has hung up, as on everybody who was quiet for long: connect anew.
+            return await self._channel.ask(request, response_class, TIMEOUT_S)
