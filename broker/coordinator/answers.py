@@ -46,6 +46,28 @@ class ShardHost(Protocol):
         """Report an exception that nobody expected."""
 
 
+class _Committed(AwaitedAppend):
+    """An append of a coordinator: it is there when all have it who are in sync.
+
+    Clients are told if these have become too few meanwhile (acks=all). To a state it
+    makes no difference: no leader comes after us that does not have the record.
+    """
+
+    __slots__ = ()
+
+    def answer(self, error_code: int) -> None:
+        """Let it be true, or say what went wrong."""
+        if error_code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND:
+            error_code = ErrorCode.NONE
+        super().answer(error_code)
+
+
+class _CommittedFrame(_Committed, AwaitedFrame):
+    """The same where the answer is a whole frame."""
+
+    __slots__ = ()
+
+
 class Answers:
     """Those of one shard.
 
@@ -57,14 +79,14 @@ class Answers:
         self,
         host: ShardHost,
         topic_partition: TopicPartition,
-        fail: Callable[[object], None],
+        lose: Callable[[int], None],
     ) -> None:
-        """``fail`` is told why nothing can be answered any more."""
+        """``lose`` is told the error that keeps records from becoming durable."""
         self.pending: PendingAppend | None = None
         self.awaited: PendingAppend | None = None
         self._host = host
         self._topic_partition = topic_partition
-        self._fail = fail
+        self._lose = lose
 
     def note(self, pending: PendingAppend, may_be_lost: bool = False) -> None:
         """Something was appended, for which somebody has to wait."""
@@ -108,7 +130,7 @@ class Answers:
 
         ``give_up`` makes another one if it never will be.
         """
-        answer = AwaitedAppend(response, result, give_up)
+        answer = _Committed(response, result, give_up)
         self._add(answer, self._host.clock.now_ms())
         return answer
 
@@ -120,7 +142,7 @@ class Answers:
         def give_up(failed: AppendResult) -> Any:
             return self._give_up(failed.error_code, refuse)
 
-        answer = AwaitedFrame(frame, result, give_up)
+        answer = _CommittedFrame(frame, result, give_up)
         self._add(answer, now_ms)
         return answer
 
@@ -162,7 +184,7 @@ class Answers:
         undo: Callable[[KafkaError], object] | None = None,
     ) -> T:
         """The answer when records never will be durable."""
-        self._fail(ErrorCode(code).name)
+        self._lose(code)
         error = as_coordinator_error(code)
         try:
             if undo is not None:
@@ -173,5 +195,5 @@ class Answers:
 
     def fail_late(self, failed: AppendResult) -> int:
         """What was replayed never will be durable: the state is ahead of the log."""
-        self._fail(ErrorCode(failed.error_code).name)
+        self._lose(failed.error_code)
         return int(failed.error_code)

@@ -23,7 +23,7 @@ from odradek.storage.values.log_read import FetchIsolation
 from .decision import NO_PRODUCER, BatchTaker, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.runtime.clock import Clock
@@ -82,10 +82,13 @@ class Loader:
         state: ShardState,
         disk_threads: DiskThreads,
         read_size: int,
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
+        """It ends early when ``is_wanted`` says that nobody wants the state."""
         self.record_count = 0
         self._partition = partition
         self._state = state
+        self._is_wanted = is_wanted
         self._taker = state if isinstance(state, BatchTaker) else None
         self._disk_threads = disk_threads
         self._read_size = min(read_size, _READ_SIZE_MAX)
@@ -101,7 +104,7 @@ class Loader:
             KafkaError: the log cannot be read.
         """
         offset = self._partition.view.log_start_offset
-        while offset < self._partition.view.log_end_offset:
+        while offset < self._partition.view.log_end_offset and self._is_wanted():
             next_offset = await self._replay_read(await self._read(offset), offset)
             if next_offset == offset:  # a hole at the end
                 break

@@ -12,8 +12,9 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from odradek.broker.replica.waiting.delayed_produce import PendingAppend
 from odradek.broker.runtime.parked import gathered
-from odradek.protocol.errors import KafkaError, NotCoordinator
+from odradek.protocol.errors import KafkaError, NotCoordinator, NotLeaderOrFollower
 from odradek.protocol.topic_partition import TopicPartition
 
 from .decision import Decision, ShardState
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
@@ -194,11 +196,14 @@ class CoordinatorRuntime(Generic[S]):
     def _begin(self, partition: int) -> Shard[S]:
         topic_partition = TopicPartition(self.topic, partition)
         found = self.replica_manager.partition(topic_partition)
-        if not found.leadership.replicas.is_leader:
+        refusal = found.leadership.refusal
+        if not found.leadership.replicas.is_leader or isinstance(
+            refusal, NotLeaderOrFollower
+        ):
             raise NotCoordinator
         shard = Shard(topic_partition, self._make_state, self)
         self._shards[partition] = shard
-        if found.log is None and found.leadership.refusal is None:  # never written
+        if found.log is None and refusal is None:  # never written
             shard.activate()
             return shard
         self._wanted.append(partition)
@@ -226,16 +231,23 @@ class CoordinatorRuntime(Generic[S]):
             partition = self.replica_manager.partition(topic_partition)
             partition.leadership.check()
             loader = Loader(
-                partition, shard.state, self._disk_threads, self._load_buffer_size
+                partition,
+                shard.state,
+                self._disk_threads,
+                self._load_buffer_size,
+                lambda: shard.phase is Phase.LOADING,
             )
             await loader.load()
         except (KafkaError, OSError) as error:
             shard.fail(error)
             return
         except Exception as error:
-            self._bugs.record(f"load {topic_partition}", error)
-            shard.fail(error)
+            if shard.phase is Phase.LOADING:  # else nobody keeps its state in order
+                self._bugs.record(f"load {topic_partition}", error)
+                shard.fail(error)
             return
+        if shard.phase is not Phase.LOADING:
+            return  # another broker leads by now, or this one anew
         elapsed_ms = self.clock.monotonic_ms() - started_ms
         _logger.debug(
             "%s: %d records are loaded in %d ms",
@@ -244,7 +256,7 @@ class CoordinatorRuntime(Generic[S]):
             elapsed_ms,
         )
         self._loaded.note(loader.record_count, shard.state.summary())
-        shard.activate()
+        shard.activate(_tail_of(partition))
 
     def elect(self, partition: int) -> None:
         """This broker leads a partition, by a decision that is new: load it anew."""
@@ -295,3 +307,11 @@ class CoordinatorRuntime(Generic[S]):
             action()
         except Exception as error:
             self._bugs.record(f"what follows in {self.topic}", error)
+
+
+def _tail_of(partition: Partition) -> PendingAppend | None:
+    """What was loaded and is not replicated yet; None: all of it is."""
+    end = partition.view.log_end_offset
+    if partition.view.high_watermark >= end:
+        return None
+    return PendingAppend(partition, end, must_be_durable=False)

@@ -74,7 +74,7 @@ class Shard(Generic[S]):
         self.phase = Phase.LOADING
         self.timers = Timers(host.clock, self._on_timer)
         self._host = host
-        self.answers = Answers(host, topic_partition, self.fail)
+        self.answers = Answers(host, topic_partition, self._lose)
         self.state = make_state(self)
 
     # Phases
@@ -98,9 +98,15 @@ class Shard(Generic[S]):
         is_durable = awaited is None or self.answers.not_durable(awaited) is None
         return self.state if is_durable else None
 
-    def activate(self) -> None:
-        """Everything is replayed: answer from now on."""
+    def activate(self, tail: PendingAppend | None = None) -> None:
+        """Everything is replayed: answer from now on.
+
+        ``tail`` is what other replicas may not have yet, and a leader that comes after
+        us would not know: who is told of it waits, as behind an append of our own.
+        """
         self.phase = Phase.ACTIVE
+        if tail is not None:
+            self.answers.note(tail)
         self.state.on_loaded()
 
     def fail(self, why: object) -> None:
@@ -109,6 +115,13 @@ class Shard(Generic[S]):
             return
         _logger.error("the coordinator of %s stops: %s", self.topic_partition, why)
         self._end(CoordinatorNotAvailable())
+
+    def _lose(self, code: int) -> None:
+        """What was replayed never will be durable: the state is ahead of the log."""
+        if code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            self.close()  # another broker leads, and goes on with what it has
+        else:
+            self.fail(ErrorCode(code).name)
 
     def close(self) -> None:
         """It is no coordinator any more: answer everybody who waits."""

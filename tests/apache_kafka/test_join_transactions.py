@@ -110,8 +110,10 @@ def test_a_transaction_is_whole_at_all_brokers(
     name = name_at(coordinator, "second")
     groups = [name_at(each, f"group-{coordinator}") for each in BROKERS]
     address = joined.kafka.address if coordinator == US else joined.ours.address
-    cluster = Cluster(parse_addresses(address), timeout_s=PATIENCE_S)
-    with TransactionalProducer(cluster, name) as producer:
+    with (
+        Cluster(parse_addresses(address), timeout_s=PATIENCE_S) as cluster,
+        TransactionalProducer(cluster, name) as producer,
+    ):
         for value, is_committed in ((b"kept", True), (b"lost", False), (b"more", True)):
             producer.begin()
             for place in PLACES:

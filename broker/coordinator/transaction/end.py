@@ -209,6 +209,8 @@ def carried_out(
 
 def write_markers(shard: TransactionShard, prepared: Transaction) -> None:
     """Write the markers of a prepared transaction; then it is complete."""
+    if shard.is_over:
+        return  # who has loaded it since writes them, and may have done so long ago
     if not prepared.partitions:
         complete(shard, prepared)
         return
@@ -252,7 +254,18 @@ def decide_complete(shard: TransactionShard, prepared: Transaction) -> Decision:
 
 
 def resume(shard: TransactionShard) -> None:
-    """After loading: write the markers of every prepared transaction, again."""
+    """After loading: write the markers of every prepared transaction, again.
+
+    But not before what was loaded is replicated: a coordinator that comes after us
+    might not know that it was prepared, and end it the other way.
+    """
     for transaction in list(shard.transactions.values()):
         if transaction.state.is_prepared:
-            write_markers(shard, transaction)
+            write = Decision(
+                reads_state=True, then=partial(write_markers, shard, transaction)
+            )
+            shard.act(lambda _, write=write: write, _leave)  # type: ignore[misc]
+
+
+def _leave(error: KafkaError) -> None:
+    """Whoever loads it next goes on with it."""

@@ -92,6 +92,7 @@ class TransactionShard:
         self.when_loaded: list[Callable[[TransactionShard], object]] = []
         # Told of each transactional id that has changed; mostly nobody.
         self.watchers: list[Callable[[records.TransactionRecord], object]] = []
+        self.is_over = False  # it is another broker's, or to be loaded anew
         self._shard = shard
         self._awaiting: dict[str, dict[object, Callable[[], object]]] = {}
 
@@ -183,6 +184,7 @@ class TransactionShard:
 
     def on_unloaded(self, error: KafkaError) -> None:
         """Let who waits for an end ask again, which is refused."""
+        self.is_over = True
         for awaiting in list(self._awaiting.values()):
             for action in list(awaiting.values()):
                 action()

@@ -14,6 +14,7 @@ from odradek.broker.metadata.topic_names import TRANSACTION_STATE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from tests.fakes.files import FakeFiles
+from tests.fakes.led_with_another import US, LedWithAnother
 from tests.fakes.other_brokers import OTHER, FakeOtherBrokers
 from tests.fakes.replicas import replicas
 from tests.fakes.transactions import ID, T0, T1, TIMEOUT_MS, transaction_client
@@ -213,3 +214,27 @@ async def test_nobody_is_asked_about_transactions_before_there_are_any(
         addition = Addition(ID, ProducerIdentity(1, 0), (T0,))
         found = broker.services.transactions.admit(addition)
         assert found == {T0: ErrorCode.NOT_COORDINATOR}
+
+
+async def test_nothing_is_ended_by_what_only_this_broker_knows(tmp_path: Path) -> None:
+    """A coordinator that comes after this one might end it the other way."""
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing(T0)
+        place = client.service.partition_of(ID)
+        moving = LedWithAnother(client.broker, place)
+        moving.copy()
+        answer = client.end(producer)
+        await client.settle()
+        assert not answer.done()
+        moving.elect(US)
+        client.service.runtime.elect(place.partition)
+        await client.service.runtime.loaded()
+        await client.settle()
+        assert client.transaction().state is TransactionState.PREPARE_COMMIT
+        assert client.stable() == 0
+        moving.copy()
+        await client.settle()
+        moving.copy()
+        await client.settle()
+        assert client.stable() == 2
+        assert client.transaction().state is TransactionState.COMPLETE_COMMIT
