@@ -17,10 +17,12 @@ from odradek.broker.replica.partition.fetch_reader import (
 )
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.requests import needs
+from odradek.broker.requests.current_leaders import LEADS_NO_MORE, current_leaders
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.current_leader import LeaderIdAndEpoch
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 FIRST_VERSION_OF_ANY_REPLICA = 11
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
+FIRST_VERSION_WITH_LEADERS = 16
 NEW_SESSION_EPOCH, FINAL_EPOCH = 0, -1
 CONSUMER = -1
 
@@ -287,7 +290,7 @@ class Fetch:
         topics: dict[str, list[PartitionData]] = {}
         for (name, partition), result in told:
             topics.setdefault(name, []).append(partition_data(partition, result))
-        return FetchResponse(
+        response = FetchResponse(
             session_id=session_id,
             responses=[
                 FetchableTopicResponse(
@@ -298,6 +301,23 @@ class Fetch:
                 for name, partitions in topics.items()
             ],
         )
+        if version >= FIRST_VERSION_WITH_LEADERS:
+            self._tell_leaders(response)
+        return response
+
+    def _tell_leaders(self, response: FetchResponse) -> None:
+        leaders = current_leaders(self._ctx)
+        if leaders is None:
+            return
+        for topic in response.responses:
+            for data in topic.partitions:
+                if data.error_code in LEADS_NO_MORE:
+                    found = leaders.of(topic.topic_id, data.partition_index)
+                    if found is not None:
+                        data.current_leader = LeaderIdAndEpoch(
+                            leader_id=found[0], leader_epoch=found[1]
+                        )
+        response.node_endpoints = leaders.endpoints
 
     def _may_read(self, wanted: PartitionFetch) -> bool:
         """Whether the client may; of an id that is unknown there is no name to ask."""

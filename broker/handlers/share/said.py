@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.share.state import ShareKey
 from odradek.broker.metadata.features import SHARE_VERSION
+from odradek.broker.requests.current_leaders import LEADS_NO_MORE
 from odradek.broker.share.acknowledge import Acknowledged, check_said
 from odradek.broker.share.record_states import AcknowledgeType
 from odradek.broker.share.sessions import MemberKey
@@ -22,18 +23,22 @@ from odradek.protocol.errors import (
     UnknownTopicOrPartition,
     UnsupportedVersion,
 )
+from odradek.protocol.messages.share_fetch import ShareLeaderIdAndEpoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.current_leaders import CurrentLeaders
     from odradek.broker.runtime.parked import Parked
     from odradek.protocol.messages.share_fetch import (
         AcknowledgementBatch,
+        ShareAcknowledgePartitionData,
         ShareAcknowledgeRequest,
         ShareAcknowledgeTopic,
         ShareFetchRequest,
         ShareFetchTopic,
+        SharePartitionData,
     )
 
     Outcome = KafkaError | None
@@ -124,6 +129,23 @@ def take_said(
 
 def _renews(said: Acknowledged) -> bool:
     return AcknowledgeType.RENEW in said.types
+
+
+def name_leaders(
+    leaders: CurrentLeaders,
+    topics: Mapping[
+        bytes, list[SharePartitionData] | list[ShareAcknowledgePartitionData]
+    ],
+) -> None:
+    """Say whom to ask instead, of what another broker leads."""
+    for topic_id, partitions in topics.items():
+        for each in partitions:
+            if each.error_code in LEADS_NO_MORE:
+                found = leaders.of(topic_id, each.partition_index)
+                if found is not None:
+                    each.current_leader = ShareLeaderIdAndEpoch(
+                        leader_id=found[0], leader_epoch=found[1]
+                    )
 
 
 def told_of(error: KafkaError | None) -> tuple[int, str | None]:

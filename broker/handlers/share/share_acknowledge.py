@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
+from odradek.broker.requests.current_leaders import current_leaders
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
 from odradek.broker.share.sessions import FINAL_EPOCH, NEW_EPOCH
@@ -23,6 +24,7 @@ from odradek.protocol.messages.share_fetch import (
 from .said import (
     FIRST_VERSION_WITH_RENEWALS,
     member_of,
+    name_leaders,
     said_of,
     take_said,
     told_of,
@@ -71,7 +73,11 @@ def handle_share_acknowledge(
                     partition_index=key.partition, error_code=code, error_message=words
                 )
             )
+        leaders = current_leaders(ctx)
+        if leaders is not None:
+            name_leaders(leaders, topics)
         return ShareAcknowledgeResponse(
+            node_endpoints=[] if leaders is None else leaders.endpoints,
             acquisition_lock_timeout_ms=lock_ms,
             responses=[
                 ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)

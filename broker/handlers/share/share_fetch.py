@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.share.state import ShareKey
 from odradek.broker.requests import needs
+from odradek.broker.requests.current_leaders import current_leaders
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.broker.share.sessions import FINAL_EPOCH, NEW_EPOCH, ShareSession
@@ -34,6 +35,7 @@ from .said import (
     FIRST_VERSION_WITH_RENEWALS,
     check_readable,
     member_of,
+    name_leaders,
     said_of,
     take_said,
     told_of,
@@ -206,7 +208,11 @@ class ShareFetch:
                 data = _partition_data(key, read, said.get(key))
                 topics.setdefault(key.topic_id, []).append(data)
         settings = self._ctx.services.sharing.settings.of(session.key.group_id)
+        leaders = current_leaders(self._ctx)
+        if leaders is not None:
+            name_leaders(leaders, topics)
         return ShareFetchResponse(
+            node_endpoints=[] if leaders is None else leaders.endpoints,
             acquisition_lock_timeout_ms=settings.limits.lock_ms,
             responses=[
                 ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)

@@ -11,7 +11,10 @@ from odradek.protocol.errors import (
     InvalidShareSessionEpoch,
     ShareSessionNotFound,
 )
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.share.rig import settle, share_rig
+from tests.fakes.cluster import led_by
+from tests.fakes.placed import EPOCH, LEADER, PlacedElsewhere
 from tests.fakes.replicas import base_offsets
 
 from .rig import acquired, answer_of, ask, begin, data_of, fetch
@@ -201,3 +204,16 @@ async def test_who_has_a_quota_gets_no_more_at_once(tmp_path: Path) -> None:
         await services.resources.alter(entity, lambda _: options)
         (data,) = data_of(await fetch(rig, 0, {0: []}))
         assert 0 < len(data.records) <= 1024
+
+
+async def test_who_leads_instead_is_told(tmp_path: Path) -> None:
+    async with share_rig(tmp_path) as rig:
+        await begin(rig)
+        rig.broker.services.cluster = PlacedElsewhere()  # type: ignore[assignment]
+        partition = rig.broker.manager.partition(TopicPartition("t", 0))
+        partition.make_follower(led_by(LEADER, leader_epoch=EPOCH))
+        response = await fetch(rig, 0, {0: []})
+        (data,) = data_of(response)
+        assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert data.current_leader.leader_id == LEADER
+        assert [each.host for each in response.node_endpoints] == ["other"]
