@@ -238,8 +238,15 @@ class Cluster:
         """
 
         def once() -> Result:
+            broker = self._find_coordinator(key, kind)
             try:
-                return attempt(self._find_coordinator(key, kind))
+                return attempt(broker)
+            except Unreachable as error:
+                self._coordinators.pop((kind, key), None)
+                if isinstance(error, TlsFailed) or len(self._brokers) < 2:
+                    raise
+                # The others think that it is there: soon they will know better.
+                raise CoordinatorNotAvailable(str(error)) from error
             except (NotCoordinator, CoordinatorNotAvailable, ConnectionError):
                 self._coordinators.pop((kind, key), None)
                 raise

@@ -60,6 +60,8 @@ AUDITED = frozenset(
         ApiKey.EXPIRE_DELEGATION_TOKEN,
     }
 )
+# There coordinators end every transaction by it.
+AUDITED_IN_CLUSTER = AUDITED - {ApiKey.WRITE_TXN_MARKERS}
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
 # Parts of words: a misspelt secret (ssl.key.pasword) is refused, and one all the same.
 _SECRET = re.compile(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.quorum.image.image import NO_LEADER
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.current_leader import NodeEndpoint
 
@@ -42,7 +41,7 @@ class CurrentLeaders:
     def of(self, topic_id: bytes, number: int) -> tuple[int, int] | None:
         """The leader of a partition and its epoch. None: nobody could be asked."""
         found = self._cluster.placed(topic_id, number)
-        if found is None or found.leader == NO_LEADER:
+        if found is None or found.leader < 0:
             return None
         broker = self._cluster.broker(found.leader, self._listener_name)
         if broker is not None and found.leader not in self._endpoints:

@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.requests.audit import AUDITED, audited
+from odradek.broker.requests.audit import AUDITED, AUDITED_IN_CLUSTER, audited
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder, encoder
 from odradek.protocol.errors import (
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     Entry = Callable[[ConnectionInfo, memoryview], "Exchange | bytes"]
 
 _ALONE = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH, ApiKey.SASL_HANDSHAKE})
-# NamedTuple's own constructor costs three times as much as the tuple.
-_new = tuple.__new__
+_new = tuple.__new__  # NamedTuple's own constructor costs three times as much
 _API = Struct(">4s")  # key and version
 _VERSION_END = 4  # in a request: behind API key and version
 _CORRELATION_ID = Struct(">i")
@@ -296,7 +295,8 @@ class Dispatcher:
             function = cluster.forwarding.forward  # the controllers look at it
         elif self._services.authorizer is not None:
             function = guarded(function, handler.needs)
-        return audited(function, handler.response_class) if key in AUDITED else function
+        audits = AUDITED if cluster is None else AUDITED_IN_CLUSTER
+        return audited(function, handler.response_class) if key in audits else function
 
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)

@@ -5,7 +5,7 @@ import pytest
 
 from odradek.client.address import Address
 from odradek.client.cluster import TRANSACTION, Cluster
-from odradek.client.errors import NoAnswer, Unreachable
+from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
 from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -185,6 +185,38 @@ def test_a_coordinator_that_has_moved_is_looked_up_anew(
 
         assert cluster.at_coordinator("g", attempt) == "done"
         assert tried == [1, 2]
+
+
+def test_a_coordinator_that_has_died_is_looked_up_until_there_is_another() -> None:
+    with scripted_cluster(2) as script, script.client() as cluster:
+        cluster.metadata()
+        tried = []
+
+        def attempt(broker: tuple[int, Address]) -> str:
+            tried.append(broker[0])
+            if len(tried) < 3:
+                raise Unreachable("broker 1: Connection refused")
+            script.coordinator = 2
+            return "done"
+
+        assert cluster.at_coordinator("g", attempt) == "done"
+        assert tried == [1, 1, 1]
+        assert script.brokers[1].asked_for(FindCoordinatorRequest) == 3
+
+
+@pytest.mark.parametrize(("brokers", "error"), [(1, Unreachable), (2, TlsFailed)])
+def test_who_cannot_be_reached_at_all_is_not_waited_for(
+    brokers: int, error: type[Exception]
+) -> None:
+    with scripted_cluster(brokers) as script, script.client() as cluster:
+        cluster.metadata()
+
+        def attempt(broker: tuple[int, Address]) -> str:
+            raise error("broker 1: Connection refused")
+
+        with pytest.raises(error):
+            cluster.at_coordinator("g", attempt)
+        assert script.brokers[1].asked_for(FindCoordinatorRequest) == 1
 
 
 def test_a_coordinator_that_is_loading_is_asked_again_without_a_look_up() -> None:

@@ -26,7 +26,6 @@ from odradek.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from odradek.protocol.messages.transactions import AddPartitionsToTxnRequest
 
 if TYPE_CHECKING:
     from odradek.broker.cluster.forwarding import Versions
@@ -38,6 +37,7 @@ FIRST_VERSION_WITH_SOFTWARE = 3
 FIRST_VERSION_WITH_LEVEL_0 = 4
 # Of no use, and a line in the log of every librdkafka, until metrics are wanted.
 _TELEMETRY = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
+_ADD_PARTITIONS_OF_BROKERS = 5
 # The names that KIP-511 allows: they end up in metrics.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -101,7 +101,7 @@ def _in_cluster(
     """What brokers ask each other as well; and what is sent on, as it is read there."""
     for api in apis:
         if api.api_key == ApiKey.ADD_PARTITIONS_TO_TXN:
-            api.max_version = AddPartitionsToTxnRequest.max_version
+            api.max_version = _ADD_PARTITIONS_OF_BROKERS
     there = {key: (lowest, highest) for key, lowest, highest in of_controllers}
     for api in apis:
         if api.api_key in there:

@@ -17,12 +17,10 @@ from odradek.broker.replica.partition.fetch_reader import (
 )
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.requests import needs
-from odradek.broker.requests.current_leaders import LEADS_NO_MORE, current_leaders
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.messages.current_leader import LeaderIdAndEpoch
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
 FIRST_VERSION_OF_ANY_REPLICA = 11
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
-FIRST_VERSION_WITH_LEADERS = 16
 NEW_SESSION_EPOCH, FINAL_EPOCH = 0, -1
 CONSUMER = -1
 
@@ -301,23 +298,11 @@ class Fetch:
                 for name, partitions in topics.items()
             ],
         )
-        if version >= FIRST_VERSION_WITH_LEADERS:
-            self._tell_leaders(response)
-        return response
+        if self._ctx.services.cluster is not None:
+            from .told_leaders import told_to_reader
 
-    def _tell_leaders(self, response: FetchResponse) -> None:
-        leaders = current_leaders(self._ctx)
-        if leaders is None:
-            return
-        for topic in response.responses:
-            for data in topic.partitions:
-                if data.error_code in LEADS_NO_MORE:
-                    found = leaders.of(topic.topic_id, data.partition_index)
-                    if found is not None:
-                        data.current_leader = LeaderIdAndEpoch(
-                            leader_id=found[0], leader_epoch=found[1]
-                        )
-        response.node_endpoints = leaders.endpoints
+            return told_to_reader(self._ctx, response)
+        return response
 
     def _may_read(self, wanted: PartitionFetch) -> bool:
         """Whether the client may; of an id that is unknown there is no name to ask."""

@@ -20,7 +20,6 @@ from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
 from odradek.broker.requests import needs
-from odradek.broker.requests.current_leaders import current_leaders
 from odradek.broker.requests.registry import (
     NO_RESPONSE,
     answers_errors,
@@ -35,7 +34,6 @@ from odradek.protocol.errors import (
     KafkaError,
     TransactionalIdAuthorizationFailed,
 )
-from odradek.protocol.messages.current_leader import LeaderIdAndEpoch
 from odradek.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -71,7 +69,6 @@ if TYPE_CHECKING:
 
     from .transaction_verification import Guards
 
-FIRST_VERSION_WITH_LEADERS = 10
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_ZSTD = 7
 ADMIN_CLIENT_ID = "__admin_client"
@@ -129,8 +126,7 @@ class Produce:
         self.headers: dict[TopicPartition, BatchHeader] | None = None
         self._ctx = ctx
         self._request = request
-        # The topics' names, in the order of the request.
-        self._names: list[str] = []
+        self._names: list[str] = []  # of the topics, in the order of the request
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
         has_authorizer = ctx.services.authorizer is not None
         for topic in request.topic_data:
@@ -272,27 +268,11 @@ class Produce:
                     )
                 )
         response = ProduceResponse(responses=responses)
-        if self._ctx.api_version >= FIRST_VERSION_WITH_LEADERS:
-            self._tell_leaders(response)
-        return response
+        if self._ctx.services.cluster is not None:
+            from .told_leaders import told_to_producer
 
-    def _tell_leaders(self, response: ProduceResponse) -> None:
-        leaders = current_leaders(self._ctx)
-        if leaders is None:
-            return
-        for each in response.responses:
-            topic = self._ctx.services.metadata.get(each.name)
-            for partition in each.partition_responses:
-                if topic is None or (
-                    partition.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER
-                ):
-                    continue
-                found = leaders.of(topic.topic_id, partition.index)
-                if found is not None:
-                    partition.current_leader = LeaderIdAndEpoch(
-                        leader_id=found[0], leader_epoch=found[1]
-                    )
-        response.node_endpoints = leaders.endpoints
+            return told_to_producer(self._ctx, response)
+        return response
 
     def _may_write(self, name: str) -> bool:
         return self._ctx.may(Operation.WRITE, ResourceType.TOPIC, name)

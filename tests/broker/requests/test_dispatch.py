@@ -56,6 +56,10 @@ from odradek.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from odradek.protocol.messages.txn_admin import (
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 from odradek.protocol.schema import Request
 from tests.fakes.no_options import NO_OPTIONS
 
@@ -377,3 +381,19 @@ def refuse_produce(request: ProduceRequest, error: Any) -> ProduceResponse:
             for topic in request.topic_data
         ]
     )
+
+
+@pytest.mark.parametrize("is_in_cluster", [False, True])
+def test_what_coordinators_end_is_no_event(
+    broker: Broker, caplog: pytest.LogCaptureFixture, is_in_cluster: bool
+) -> None:
+    @handles(WriteTxnMarkersRequest, versions=(1, 2), needs=NOTHING)
+    def handle(ctx: RequestContext, request: Any) -> WriteTxnMarkersResponse:
+        return WriteTxnMarkersResponse()
+
+    forwarding = SimpleNamespace(takes=lambda key: False)
+    services: Any = broker.dispatcher._services
+    services.cluster = SimpleNamespace(forwarding=forwarding) if is_in_cluster else None
+    with caplog.at_level("INFO"):
+        broker.ask(WriteTxnMarkersRequest(), 2)
+    assert bool(caplog.records) is not is_in_cluster

@@ -22,7 +22,6 @@ from odradek.protocol.uuids import ZERO_UUID
 from tests.fakes.answers import fetched
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
-from tests.fakes.placed import EPOCH, LEADER, PlacedElsewhere
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
 
 
@@ -249,29 +248,3 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
         broker.clock.advance(600)
         answer = fetched(await task, 12)
         assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
-
-
-@pytest.mark.parametrize(("version", "leader"), [(15, -1), (16, LEADER)])
-@pytest.mark.parametrize("current_epoch", [-1, EPOCH - 1])
-async def test_who_leads_instead_is_told(
-    tmp_path: Path, version: int, leader: int, current_epoch: int
-) -> None:
-    """KIP-951: to who asks the wrong one, and to who is behind."""
-    async with replicas(tmp_path) as broker:
-        await filled(broker)
-        broker.services.cluster = PlacedElsewhere()  # type: ignore[assignment]
-        partition = broker.manager.partition(TopicPartition("t", 0))
-        partition.make_follower(led_by(LEADER, leader_epoch=EPOCH))
-        partition.leadership.is_elsewhere = current_epoch < 0
-        asked = request(("t", at(current_leader_epoch=current_epoch)))
-        asked.topics[0].topic_id = partition.topic_id
-        told = fetched(handle_fetch(broker.context(version), asked), version)
-        (data,) = told.responses[0].partitions
-        assert data.error_code in (
-            ErrorCode.NOT_LEADER_OR_FOLLOWER,
-            ErrorCode.FENCED_LEADER_EPOCH,
-        )
-        assert data.current_leader.leader_id == leader
-        assert [(x.node_id, x.host) for x in told.node_endpoints] == (
-            [(LEADER, "other")] if leader == LEADER else []
-        )

@@ -27,9 +27,7 @@ from odradek.protocol.messages.produce import (
 from odradek.protocol.record_batch import COMPRESSION_ZSTD
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID
-from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
-from tests.fakes.placed import EPOCH, LEADER, PlacedElsewhere
 from tests.fakes.replicas import NOW_MS, Replicas, batch_of, replicas
 
 TRANSACTIONAL = {
@@ -287,27 +285,3 @@ async def test_old_versions_are_advertised_and_refused() -> None:
     for version in (0, 1, 2):
         assert answer.encode(version)
     assert refuse_produce(request(acks=0), UnsupportedVersion()) is None
-
-
-@pytest.mark.parametrize(("version", "leader"), [(9, -1), (10, LEADER), (13, LEADER)])
-async def test_who_leads_instead_is_told(
-    tmp_path: Path, version: int, leader: int
-) -> None:
-    """KIP-951: the client goes there at once."""
-    async with replicas(tmp_path) as broker:
-        await broker.create_topic()
-        broker.services.cluster = PlacedElsewhere()  # type: ignore[assignment]
-        partition = broker.manager.partition(TopicPartition("t", 0))
-        partition.make_follower(led_by(LEADER, leader_epoch=EPOCH))
-        asked = request(("t", 0, batch_of(b"v")), ("gone", 0, batch_of(b"v")))
-        asked.topic_data[0].topic_id = partition.topic_id
-        answer = decoded(handle_produce(broker.context(version), asked), version)
-        data = memoryview(answer.encode(version))
-        told = ProduceResponse.decode(bytes(data), version)
-        found, gone = [each.partition_responses[0] for each in told.responses]
-        assert found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert found.current_leader.leader_id == leader
-        assert gone.current_leader.leader_id == -1
-        assert [(x.node_id, x.host) for x in told.node_endpoints] == (
-            [(LEADER, "other")] if leader == LEADER else []
-        )
