@@ -111,14 +111,12 @@ class Replication:
     def low_watermark(self, own_log_start: int) -> int:
         """The lowest log start of our own copy and those of living brokers."""
         is_alive = self._cluster.is_alive
-        return min(
-            own_log_start,
-            *(
-                follower.log_start_offset
-                for follower in self.followers.values()
-                if is_alive(follower.broker_id)
-            ),
-        )
+        living = [
+            follower.log_start_offset
+            for follower in self.followers.values()
+            if is_alive(follower.broker_id)
+        ]
+        return min([own_log_start, *living])
 
     def _maximal_in_sync(self) -> tuple[int, ...]:
         in_sync = self._partition.leadership.replicas.in_sync

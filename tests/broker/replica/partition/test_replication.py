@@ -294,3 +294,11 @@ def test_a_partition_that_keeps_one_copy_needs_nobody() -> None:
     assert made.make_leader(alone) is False
     assert (made.replication, made.view.high_watermark) == (None, 1)
     assert made.view.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
+
+
+def test_without_a_living_follower_the_log_start_is_our_own() -> None:
+    """One that was killed fetches again before the controllers let it in."""
+    led = Led(1, 2, 3, size=2)
+    led.cluster.dead |= {2, 3}
+    assert led.partition.low_watermark == 0
+    assert led.fetch(2, 1) == 0
