@@ -3,8 +3,9 @@
 No I/O, no clock: `next_request` says what to ask, `take` takes the answer and says when
 to ask again, `lost` is told when there is none.
 
-Invariants: there is one request at a time, for all partitions. A partition has one
-proposal; a newer one takes the place of the one before, whose answer nobody hears.
+Invariants: there is one request at a time, for all partitions. One proposal of a
+partition waits; a newer one takes its place. Who has made one hears the answer also
+when a newer one waits: the controller may have agreed to it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from odradek.protocol.messages.alter_partition import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from odradek.protocol.messages.alter_partition import (
         AlteredPartition,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     Place = tuple[bytes, int]  # topic id and partition
     OnAnswer = Callable[[LeaderAndIsr | KafkaError], object]
 
+ANY_EPOCH: Final = -1
 NOW_MS: Final = 0
 _WHILE_UNREGISTERED_MS: Final = 50
 _LATER_MS: Final = 100
@@ -59,34 +61,49 @@ class IsrChanges:
         """Ask the controller for this, instead of what was proposed before."""
         self._waiting[topic_id, number] = Proposal(wanted, on_answer)
 
-    def next_request(
-        self, broker_epoch: int, epochs: Mapping[int, int]
-    ) -> AlterPartitionRequest | None:
-        """All that waits; None: nothing does. ``epochs`` are those of the brokers."""
+    def propose_besides(
+        self, topic_id: bytes, number: int, wanted: LeaderAndIsr, on_answer: OnAnswer
+    ) -> None:
+        """The same, unless a proposal of this state waits: any of them says as much."""
+        waiting = self._waiting.get((topic_id, number))
+        if waiting is None or waiting.wanted.partition_epoch < wanted.partition_epoch:
+            self.propose(topic_id, number, wanted, on_answer)
+
+    def next_request(self, broker_epoch: int) -> AlterPartitionRequest | None:
+        """All that waits; None: nothing does. ``broker_epoch`` is our own.
+
+        Others are meant as they were when it was proposed, not as they are by now: one
+        that was started anew since may have lost what it had.
+        """
         self._asked, self._waiting = self._waiting, {}
         if not self._asked:
             return None
-        topics: dict[bytes, AlterPartitionTopic] = {}
+        topics: dict[bytes, list[AlterPartitionData]] = {}
         for (topic_id, number), (wanted, _) in self._asked.items():
-            topic = topics.setdefault(topic_id, AlterPartitionTopic(topic_id=topic_id))
-            topic.partitions = [
-                *topic.partitions,
-                AlterPartitionData(
-                    partition_index=number,
-                    leader_epoch=wanted.leader_epoch,
-                    new_isr=list(wanted.in_sync),
-                    new_isr_with_epochs=[
-                        BrokerState(broker_id=each, broker_epoch=epochs.get(each, -1))
-                        for each in wanted.in_sync
-                    ],
-                    partition_epoch=wanted.partition_epoch,
-                ),
-            ]
+            asked = AlterPartitionData(
+                partition_index=number,
+                leader_epoch=wanted.leader_epoch,
+                new_isr=list(wanted.in_sync),
+                new_isr_with_epochs=self._in_sync(wanted, broker_epoch),
+                partition_epoch=wanted.partition_epoch,
+            )
+            topics.setdefault(topic_id, []).append(asked)
         return AlterPartitionRequest(
             broker_id=self._node_id,
             broker_epoch=broker_epoch,
-            topics=list(topics.values()),
+            topics=[
+                AlterPartitionTopic(topic_id=topic_id, partitions=partitions)
+                for topic_id, partitions in topics.items()
+            ],
         )
+
+    def _in_sync(self, wanted: LeaderAndIsr, broker_epoch: int) -> list[BrokerState]:
+        epochs = dict(zip(wanted.in_sync, wanted.broker_epochs, strict=False))
+        epochs[self._node_id] = broker_epoch
+        return [
+            BrokerState(broker_id=each, broker_epoch=epochs.get(each, ANY_EPOCH))
+            for each in wanted.in_sync
+        ]
 
     def lost(self) -> int:
         """There was no answer: ask for the same again, after so many milliseconds."""
@@ -106,11 +123,12 @@ class IsrChanges:
             for answer in topic.partitions:
                 place = bytes(topic.topic_id), answer.partition_index
                 proposal = asked.pop(place, None)
-                if proposal is None or place in self._waiting:
+                if proposal is None:
                     continue
+                if answer.error_code:
+                    wait_ms = _LATER_MS  # it may be proposed again at once
                 if answer.error_code in _ASK_AGAIN:
-                    self._waiting[place] = proposal
-                    wait_ms = _LATER_MS
+                    self._waiting.setdefault(place, proposal)
                 else:
                     proposal.on_answer(_decided(proposal.wanted, answer))
         for place, proposal in asked.items():  # of which nothing was said

@@ -101,7 +101,7 @@ class Peers:
 
         What became of it the metadata say.
         """
-        self._changes.propose(topic_id, number, decided, lambda _: None)
+        self._changes.propose_besides(topic_id, number, decided, lambda _: None)
         self._is_wanted.set()
 
     async def run(self) -> None:
@@ -109,8 +109,7 @@ class Peers:
         while True:
             await self._is_wanted.wait()
             self._is_wanted.clear()
-            epochs = {each.broker_id: each.epoch for each in self._brokers()}
-            request = self._changes.next_request(self._controller.broker_epoch, epochs)
+            request = self._changes.next_request(self._controller.broker_epoch)
             if request is None:
                 continue
             self._is_wanted.set()  # until nothing is left
@@ -125,6 +124,3 @@ class Peers:
 
     def _broker(self, broker_id: int) -> BrokerImage | None:
         return self._source.image.brokers.get(broker_id)
-
-    def _brokers(self) -> list[BrokerImage]:
-        return list(self._source.image.brokers.values())

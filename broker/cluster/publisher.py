@@ -27,7 +27,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from .features import CLAIMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Set
 
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.quorum.image.image import (
@@ -110,14 +110,15 @@ class Publisher:
         ids, options = _what_changed(before, after)
         if is_first:
             ids |= {topic.topic_id for topic in self._topics}
-        ids |= self._refused & after.topics.keys()  # there may be nothing against them
+        again = self._refused & after.topics.keys()  # nothing may be against them now
+        ids |= again
         await self._publish_topics(ids, after)
         named = {after.topics[each].name for each in ids if each in after.topics}
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
         await self._publish_topic_options(named, after)
         await self._publish_resources(before, after, is_first=is_first)
         await self._actions.publish_rights(before, after)
-        await self._publish_leaders(ids, before, after)
+        await self._publish_leaders(ids, again, before, after)
 
     async def _publish_topics(self, ids: Iterable[bytes], image: MetadataImage) -> None:
         topics = self._topics
@@ -154,13 +155,19 @@ class Publisher:
                 await self._topics.alter_options(name, lambda _, to=wanted: to)  # type: ignore[misc]
 
     async def _publish_leaders(
-        self, ids: Iterable[bytes], before: MetadataImage, image: MetadataImage
+        self,
+        ids: Iterable[bytes],
+        again: Set[bytes],
+        before: MetadataImage,
+        image: MetadataImage,
     ) -> None:
+        """Of these topics, what is new of their partitions; all of it ``again``."""
         decisions = {
             TopicPartition(image.topics[each].name, number): partition
             for each in ids
             if each in image.topics and self._topics.by_id(each) is not None
             for number, partition in image.topics[each].partitions.items()
+            if each in again or partition != _partition(before, each, number)
         }
         await self._topics.set_leader_epochs(
             {place: each.leader_epoch for place, each in decisions.items()}
@@ -205,8 +212,14 @@ class Publisher:
 
 def _known(image: MetadataImage, place: TopicPartition) -> PartitionImage | None:
     topic_id = image.topic_ids.get(place.topic)
-    topic = None if topic_id is None else image.topics.get(topic_id)
-    return None if topic is None else topic.partitions.get(place.partition)
+    return None if topic_id is None else _partition(image, topic_id, place.partition)
+
+
+def _partition(
+    image: MetadataImage, topic_id: bytes, number: int
+) -> PartitionImage | None:
+    topic = image.topics.get(topic_id)
+    return None if topic is None else topic.partitions.get(number)
 
 
 def _what_changed(

@@ -140,8 +140,8 @@ class Partition:
         before = self.leadership.replicas
         if decided.partition_epoch < before.partition_epoch:
             return False
-        is_new_epoch = decided.leader_epoch > self.leadership.epoch
-        if is_new_epoch:
+        epochs_passed = decided.leader_epoch - self.leadership.epoch
+        if epochs_passed > 0:
             self.leadership.begin_epoch(decided.leader_epoch, self.view.log_end_offset)
             if self.view.log is not None:
                 self.view.log.assign_epoch(decided.leader_epoch)
@@ -159,9 +159,7 @@ class Partition:
                 cluster = self._host.cluster
                 assert cluster is not None, "there is no other broker"
                 self.replication = Replication(self, cluster)
-            self.replication.begin(
-                decided, is_new_epoch=is_new_epoch, is_led_anew=not before.is_leader
-            )
+            self.replication.begin(decided, epochs_passed)
         if self.raise_high_watermark():
             self.check_all_waiting()
         return not before.is_leader

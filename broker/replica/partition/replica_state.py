@@ -36,10 +36,15 @@ def sole_replica(node_id: int) -> ReplicaState:
 
 
 class LeaderAndIsr(NamedTuple):
-    """A decision of the controller: who leads, in which epoch, who is in sync."""
+    """A decision of the controller: who leads, in which epoch, who is in sync.
+
+    A leader proposes the next one. It says then which start of each broker in sync it
+    means, by ``broker_epochs``; -1: any, or its own.
+    """
 
     leader: int
     leader_epoch: int
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
     partition_epoch: int = 0
+    broker_epochs: tuple[int, ...] = ()

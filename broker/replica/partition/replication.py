@@ -66,11 +66,19 @@ class Replication:
         self._partition = partition
         self._cluster = cluster
 
-    def begin(
-        self, decided: LeaderAndIsr, *, is_new_epoch: bool, is_led_anew: bool
-    ) -> None:
-        """Lead as the controller decided; what was proposed before is void."""
-        self.proposal = None
+    def begin(self, decided: LeaderAndIsr, epochs_passed: int) -> None:
+        """Lead as the controller decided; what was proposed before that is void.
+
+        A decision may be told again. What was proposed on top of it is on its way then,
+        or decided already: who may be in sync by that must go on counting.
+        Leader epochs may have passed of which nobody has told us: in one of them
+        another broker may have led, and cut the copies that we knew.
+        """
+        is_new_epoch, proposal = epochs_passed > 0, self.proposal
+        if is_new_epoch or (
+            proposal is not None and decided.partition_epoch > proposal.partition_epoch
+        ):
+            self.proposal = None
         now_ms, end = self._cluster.now_ms(), self._partition.view.log_end_offset
         known, self.followers = self.followers, {}
         for broker_id in decided.replicas:
@@ -85,7 +93,7 @@ class Replication:
                     end,
                     now_ms,
                     is_in_sync=broker_id in decided.in_sync,
-                    is_led_anew=is_led_anew or is_new,
+                    is_led_anew=is_new or epochs_passed > 1,
                 )
             self.followers[broker_id] = follower
 
@@ -182,6 +190,7 @@ class Replication:
         ]
         if lagging and self.proposal is None:
             self._propose(tuple(each for each in in_sync if each not in lagging))
+        self._raise_high_watermark()  # who was joining may have given up
 
     def on_answer(
         self, proposal: LeaderAndIsr, answer: LeaderAndIsr | KafkaError
@@ -193,6 +202,7 @@ class Replication:
             self._commit(answer)
         elif answer.code in _REFUSALS:
             self.proposal = None
+            self._raise_high_watermark()
         elif answer.code not in _OUTDATED:
             self._cluster.alter_in_sync(self._partition, proposal)
 
@@ -221,6 +231,7 @@ class Replication:
             leadership.replicas.replicas,
             in_sync,
             leadership.replicas.partition_epoch,
+            tuple(map(self._broker_epoch, in_sync)),
         )
         self._cluster.alter_in_sync(self._partition, self.proposal)
 
@@ -233,5 +244,13 @@ class Replication:
             return  # of another time
         self.proposal = None
         partition.use_in_sync(decided.in_sync, decided.partition_epoch)
-        if partition.raise_high_watermark():
-            partition.check_all_waiting()
+        self._raise_high_watermark()
+
+    def _broker_epoch(self, broker_id: int) -> int:
+        """That of the start of a broker which has what we know of it."""
+        follower = self.followers.get(broker_id)
+        return ANY_BROKER_EPOCH if follower is None else follower.broker_epoch
+
+    def _raise_high_watermark(self) -> None:
+        if self._partition.raise_high_watermark():
+            self._partition.check_all_waiting()

@@ -10,7 +10,6 @@ from odradek.protocol.messages.alter_partition import (
 )
 
 ID = b"t" * 16
-EPOCHS = {1: 100, 2: 200}
 
 
 class World:
@@ -21,17 +20,22 @@ class World:
         self.heard: list[Any] = []
 
     def propose(self, number: int = 0, *in_sync: int) -> LeaderAndIsr:
-        wanted = LeaderAndIsr(1, 3, (1, 2), in_sync or (1, 2), 5)
+        wanted = LeaderAndIsr(1, 3, (1, 2), in_sync or (1, 2), 5, (-1, 200))
         self.changes.propose(ID, number, wanted, self.heard.append)
         return wanted
 
     def asked(self) -> list[int]:
-        request = self.changes.next_request(100, EPOCHS)
+        request = self.changes.next_request(100)
         return (
             []
             if request is None
             else [each.partition_index for each in request.topics[0].partitions]
         )
+
+    def asked_isr(self) -> list[int]:
+        request = self.changes.next_request(100)
+        assert request is not None
+        return list(request.topics[0].partitions[0].new_isr)
 
     def answer(self, *partitions: AlteredPartition, code: int = 0) -> int:
         topics = [AlteredTopic(topic_id=ID, partitions=list(partitions))]
@@ -53,7 +57,7 @@ def test_all_that_waits_is_asked_for_at_once() -> None:
     world = World()
     world.propose(0)
     world.propose(1)
-    request = world.changes.next_request(100, EPOCHS)
+    request = world.changes.next_request(100)
     assert request is not None
     assert (request.broker_id, request.broker_epoch) == (1, 100)
     first, second = request.topics[0].partitions
@@ -88,14 +92,53 @@ def test_the_leader_hears_why_not() -> None:
     assert error.code == 95
 
 
-def test_an_answer_to_an_older_proposal_is_not_heard() -> None:
+def test_an_answer_is_heard_also_when_a_newer_proposal_waits() -> None:
     world = World()
     world.propose(0, 1)
     world.asked()
     world.propose(0, 1, 2)
     world.answer(altered())
-    assert world.heard == []
+    assert len(world.heard) == 1
     assert world.asked() == [0]
+    world.propose(0, 1)
+    world.answer(altered(code=41))
+    assert world.asked_isr() == [1], "the newer one"
+
+
+def test_what_is_proposed_besides_is_in_the_way_of_nothing() -> None:
+    world = World()
+    wanted = world.propose(0, 1, 2)
+    newer = wanted._replace(in_sync=(1,), partition_epoch=6)
+    world.changes.propose_besides(ID, 0, newer._replace(partition_epoch=5), print)
+    assert world.asked_isr() == [1, 2]
+    world.answer(altered())
+    assert len(world.heard) == 1
+    world.propose(0, 1, 2)  # of a state that is over
+    world.changes.propose_besides(ID, 0, newer, print)
+    assert world.asked_isr() == [1]
+
+
+def test_who_is_refused_does_not_ask_again_at_once() -> None:
+    world = World()
+    # As an unknown error has it done.
+    world.changes.propose(ID, 0, world.propose(), lambda _: world.propose())
+    world.asked()
+    assert world.answer(altered(code=13)) > 0
+    assert world.asked() == [0]
+
+
+def test_others_are_meant_as_they_were_when_it_was_proposed() -> None:
+    world = World()
+    world.propose()
+    world.changes.next_request(100)
+    world.changes.lost()
+    request = world.changes.next_request(101)
+    assert request is not None
+    told = request.topics[0].partitions[0].new_isr_with_epochs
+    assert [(each.broker_id, each.broker_epoch) for each in told] == [
+        (1, 101),
+        (2, 200),
+    ]
 
 
 def test_what_another_controller_has_to_decide_is_asked_for_again() -> None:
@@ -123,7 +166,7 @@ def test_a_lost_answer_is_asked_for_again_but_for_what_is_newer() -> None:
     world.asked()
     world.propose(0, 1, 2)
     assert world.changes.lost() > 0
-    request = world.changes.next_request(100, EPOCHS)
+    request = world.changes.next_request(100)
     assert request is not None
     assert request.topics[0].partitions[0].new_isr == [1, 2]
 

@@ -238,3 +238,19 @@ async def test_levels_are_those_of_the_cluster(tmp_path: Path) -> None:
         assert features.level_of("transaction.version") == 1
         assert features.level_of(SHARE_VERSION) == 0  # off, where nobody says more
         assert features.epoch == 1
+
+
+async def test_only_what_has_changed_is_decided_again(tmp_path: Path) -> None:
+    """A leader has proposals on their way; and a topic may have many partitions."""
+    first, second = partition("a", 0, US), partition("a", 1, US)
+    first.leader_recovery_state = second.leader_recovery_state = 1
+    place = TopicPartition("a", 1)
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), first, second)
+        at.leaders.clear()
+        at.recovering.clear()
+        other = partition("a", 1, US)
+        other.partition_epoch, other.leader_recovery_state = 6, 1
+        await at.publish(topic("a"), first, other, topic("b"))
+        assert at.leaders == {place: US}
+        assert at.recovering == [(topic_id("a"), 1, 3)]

@@ -152,7 +152,7 @@ def test_while_a_follower_is_being_added_it_counts() -> None:
     led.cluster.ineligible.add(2)  # so that only the proposal makes it count
     assert not led.partition.raise_high_watermark()
     led.replication.on_answer(led.cluster.proposals[0], IneligibleReplica())
-    assert led.partition.raise_high_watermark()
+    assert led.partition.view.high_watermark == 1
 
 
 def test_while_a_follower_is_being_removed_it_counts() -> None:
@@ -302,3 +302,74 @@ def test_without_a_living_follower_the_log_start_is_our_own() -> None:
     led.cluster.dead |= {2, 3}
     assert led.partition.low_watermark == 0
     assert led.fetch(2, 1) == 0
+
+
+def test_a_decision_that_is_told_again_voids_no_proposal() -> None:
+    """The controller may have agreed by then: who joins by that has to count."""
+    led = Led(1, size=3)
+    led.fetch(2, 3)
+    assert led.cluster.proposals[0].in_sync == (1, 2)
+    append(led.partition, acks=1)
+    led.cluster.time_ms += LAG_MAX_MS + 1  # so that only the proposal makes it count
+    led.partition.make_leader(led_by(1, 1, leader_epoch=4))
+    assert led.partition.view.high_watermark == 3
+    led.cluster.accept(led.partition)
+    assert led.partition.leadership.replicas.in_sync == (1, 2)
+    assert led.fetch(2, 4) == 4
+
+
+def test_a_newer_decision_voids_a_proposal() -> None:
+    led = Led(1)
+    led.fetch(2, 0)
+    led.partition.make_leader(led_by(1, 1, leader_epoch=4, partition_epoch=1))
+    assert led.replication.proposal is None
+    led.fetch(2, 0)
+    led.partition.make_leader(led_by(1, 1, leader_epoch=5, partition_epoch=2))
+    assert led.replication.proposal is None
+
+
+def test_a_proposal_says_which_start_of_a_follower_it_means() -> None:
+    led = Led(1)
+    led.cluster.broker_epochs[2] = 7
+    led.fetch(2, 0, broker_epoch=7)
+    led.cluster.broker_epochs[2] = 8  # it is started anew; who knows what it has
+    assert led.cluster.proposals[0].broker_epochs == (-1, 7)
+
+
+def test_what_followers_had_before_epochs_that_we_missed_is_not_known() -> None:
+    """Broker 2 may have led in epoch 5, and cut broker 3's copy."""
+    led = Led(1, 2, 3, size=2)
+    led.fetch(2, 1)
+    assert led.fetch(3, 2) == 1
+    made = led.partition
+    made.make_leader(led_by(1, 1, 2, 3, leader_epoch=5, partition_epoch=1))
+    assert led.follower(3).end.offset == 2, "nobody else has led"
+    made.make_leader(led_by(1, 1, 3, leader_epoch=7, partition_epoch=2))
+    assert made.view.high_watermark == 1
+    assert led.fetch(3, 1) == 1
+    assert led.fetch(3, 2) == 2
+
+
+def test_who_gives_up_joining_holds_nobody_back() -> None:
+    led = Led(1, 2)
+    led.fetch(3, 0)
+    led.replication.on_answer(led.cluster.proposals[0], OperationNotAttempted())
+    append(led.partition, acks=1)
+    assert led.fetch(2, 1) == 0
+    led.cluster.ineligible.add(3)  # fenced: no decision on this partition says so
+    led.host.calls.clear()
+    led.replication.shrink()
+    assert led.partition.view.high_watermark == 1
+    assert led.host.calls == ["check all"]
+
+
+def test_who_may_not_join_holds_nobody_back() -> None:
+    led = Led(1, 2)
+    led.fetch(3, 0)
+    append(led.partition, acks=1)
+    led.cluster.ineligible.add(3)
+    assert led.fetch(2, 1) == 0
+    led.host.calls.clear()
+    led.replication.on_answer(led.cluster.proposals[0], IneligibleReplica())
+    assert led.partition.view.high_watermark == 1
+    assert led.host.calls == ["check all"]
