@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.values.log_read import FetchIsolation
 from tests.crash.deciding_controller import NODES
-from tests.crash.replicated import T0, World, values_of
+from tests.crash.replica_node import PLACES
+from tests.crash.replicated import World, values_of
 from tests.sampling import sampled
 
 STEPS = 400
@@ -25,28 +27,32 @@ async def test_what_was_promised_is_kept(tmp_path: Path, seed: int) -> None:
         for _ in range(STEPS):
             await world.step()
         await world.put_right()
-        check(world)
+        for place in PLACES:
+            check(world, place)
     finally:
         await world.close()
 
 
-def check(world: World) -> None:
+def check(world: World, place: TopicPartition) -> None:
     """All copies are one, and have what was promised."""
-    decided = world.controller.decided
+    decided = world.controllers.decided[place]
     assert sorted(decided.in_sync) == list(NODES), decided
     leader = world.nodes[decided.leader]
-    values = values_of(leader, FetchIsolation.HIGH_WATERMARK)
-    assert values == values_of(leader, FetchIsolation.LOG_END)
-    promised = {**world.acknowledged, **world.seen}
-    assert promised.items() <= values.items()
-    copies = [data_of(world, each) for each in NODES]
+    values = values_of(leader, place, FetchIsolation.HIGH_WATERMARK)
+    assert values == values_of(leader, place, FetchIsolation.LOG_END)
+    for promised in (world.acknowledged, world.seen):
+        of_place = {
+            offset: value for (known, offset), value in promised.items() if known == place
+        }
+        assert of_place.items() <= values.items()
+    copies = [data_of(world, each, place) for each in NODES]
     assert copies[0] == copies[1] == copies[2]
 
 
-def data_of(world: World, node_id: int) -> bytes:
+def data_of(world: World, node_id: int, place: TopicPartition) -> bytes:
     files = world.nodes[node_id].files
     return b"".join(
         files.content(path)
         for path in sorted(files.paths())
-        if path.suffix == ".log" and path.parent.name == str(f"{T0.topic}-0")
+        if path.suffix == ".log" and path.parent.name == str(place)
     )
