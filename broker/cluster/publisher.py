@@ -3,7 +3,8 @@
 Of two images the difference is applied to the catalogue, and then to the replicas; the
 first image of a process is compared with all that the catalogue has. In this order:
 topics that are gone, those that are new, partitions, options, rights, leader epochs,
-and who leads. Nobody is served by a state that is not in the catalogue.
+who leads, and what is not held here any more. Nobody is served by a state that is not
+in the catalogue.
 """
 
 from __future__ import annotations
@@ -71,6 +72,9 @@ class Actions(Protocol):
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
     ) -> None:
         """What an unclean election has left to us is in order: say so."""
+
+    async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
+        """This broker is no replica of these. ``keeps``: nor was it when it started."""
 
     def elect(self, topic_partition: TopicPartition) -> None:
         """This broker leads one, by a decision that is new."""
@@ -181,6 +185,13 @@ class Publisher:
                 self._actions.note_recovered(topic_id, place.partition, decided)
             if place.topic in INTERNAL_TOPICS:
                 self._tell_coordinators(place, _known(before, place), partition)
+        gone = [
+            place
+            for place, partition in decisions.items()
+            if self._node_id not in partition.replicas
+        ]
+        if gone:
+            await self._actions.give_away(gone, keeps=before is EMPTY)
 
     def _tell_coordinators(
         self,

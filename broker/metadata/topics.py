@@ -233,6 +233,22 @@ class Topics(TopicIndex):
         # Shielded: others wait for the same commit.
         await asyncio.shield(marking)
 
+    async def note_given_away(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Commit that nothing of these is here: other brokers have them."""
+        places = list(topic_partitions)
+
+        def decide() -> Change:
+            return self._put(
+                {
+                    place: info._replace(log_dir=None, written=False)
+                    for place in places
+                    if (info := self.partition(place)) is not None and info.written
+                }
+            )
+
+        await self._catalog.change(decide)
+        self.offline.difference_update(places)
+
     async def move(self, topic_partition: TopicPartition, log_dir: str) -> None:
         """Commit in which log directory a partition lives, or is to be made."""
 

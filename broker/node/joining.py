@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
+    from odradek.broker.cluster.given_away import GivenAway
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
     from odradek.broker.cluster.membership import Identity
@@ -54,6 +55,7 @@ class Joining:
 
     def __init__(self, config: BrokerConfig, services: Parts) -> None:
         from odradek.broker.cluster.forwarding import Forwarding
+        from odradek.broker.cluster.given_away import GivenAway
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
@@ -82,6 +84,14 @@ class Joining:
             services.clock,
         )
         self._topics: MemberTopics = topics
+        self._given_away: GivenAway = GivenAway(
+            topics,
+            services.replica_manager,
+            services.log_manager,
+            services.committer,
+            services.disk_threads,
+            services.clock,
+        )
         self._decisions = Decisions(
             services.node_id,
             services.replica_manager,
@@ -266,6 +276,10 @@ class Joining:
     ) -> None:
         """What an unclean election has left to us is in order: say so."""
         self._peers.note_recovered(topic_id, number, decided)
+
+    async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
+        """This broker is no replica of these. ``keeps``: nor was it when it started."""
+        await self._given_away.take_away(gone, keeps=keeps)
 
     def elect(self, topic_partition: TopicPartition) -> None:
         """This broker leads one, by a decision that is new."""

@@ -41,6 +41,7 @@ class World:
         self.leaders: dict[TopicPartition, int] = {}
         self.told: list[tuple[str, TopicPartition]] = []
         self.recovering: list[tuple[bytes, int, int]] = []
+        self.gone: list[tuple[set[TopicPartition], bool]] = []
         self.image: MetadataImage = EMPTY
         self.publisher = Publisher(self.topics, self.resources, self, self, US)
 
@@ -64,6 +65,9 @@ class World:
     async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
         for deletion in await self.topics.begin_deletions(topic_ids):
             self.topics.release_name(deletion)
+
+    async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
+        self.gone.append((set(gone), keeps))
 
     async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
         assert after is self.image
@@ -254,3 +258,16 @@ async def test_only_what_has_changed_is_decided_again(tmp_path: Path) -> None:
         await at.publish(topic("a"), first, other, topic("b"))
         assert at.leaders == {place: US}
         assert at.recovering == [(topic_id("a"), 1, 3)]
+
+
+async def test_what_others_have_now_is_given_away(tmp_path: Path) -> None:
+    first, second = TopicPartition("a", 0), TopicPartition("a", 1)
+    async with world(tmp_path) as at:
+        await at.publish(
+            topic("a"), partition("a", 0, US), partition("a", 1, ANOTHER)
+        )
+        assert at.gone == [({second}, True)], "nobody knows why it is here"
+        moved = partition("a", 0, ANOTHER)
+        moved.partition_epoch = 6
+        await at.publish(topic("a"), moved, partition("a", 1, ANOTHER))
+        assert at.gone[1:] == [({first}, False)]

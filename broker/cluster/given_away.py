@@ -1,0 +1,114 @@
+"""What is left here of partitions that other brokers hold now: it goes.
+
+A log that stayed would be gone on with, should this broker become a replica again. By
+its epochs it is a part of the leader's. But keys that were deleted meanwhile would be
+there again, here alone: what deleted them, compaction has removed at the others.
+
+The order is what a crash needs: the directory is renamed, checkpoints say nothing of it
+any more, and only then the catalogue says that there is nothing. A start in between
+finds a partition whose directory is gone, and takes all of it from its leader.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.directory.checkpoints import DirectoryFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from odradek.broker.durability.committer import Committer
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.directory.log_manager import LogManager
+
+_logger = logging.getLogger(__name__)
+
+
+class GivenAway:
+    """Takes away the logs of partitions of which this broker is no replica."""
+
+    def __init__(
+        self,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        committer: Committer,
+        disk_threads: DiskThreads,
+        clock: Clock,
+    ) -> None:
+        self._topics = topics
+        self._replica_manager = replica_manager
+        self._log_manager = log_manager
+        self._committer = committer
+        self._disk_threads = disk_threads
+        self._clock = clock
+
+    async def take_away(
+        self, partitions: Iterable[TopicPartition], *, keeps: bool
+    ) -> None:
+        """Take away what there is of them; nothing is served of them before.
+
+        ``keeps``: the directories get another name and stay, for people to look at.
+        Else their files go like those of a deleted topic. What cannot be renamed, or
+        not be noted, is refused to everybody until the next start tries again.
+        """
+        gone = [each for each in partitions if self._has_something(each)]
+        if not gone:
+            return
+        delays_ms = {
+            each: self._replica_manager.partition(each).config.file_delete_delay_ms
+            for each in gone
+        }
+        await self._replica_manager.stop(gone)
+        await self._replica_manager.recorded()  # what they have written till now
+        renamed = [
+            each for each in gone if self._rename(each, delays_ms[each], keeps=keeps)
+        ]
+        try:
+            await self._disk_threads.run(self._log_manager.checkpoint_job())
+            await self._topics.note_given_away(renamed)
+        except KafkaStorageError as error:
+            self._note(error, "logs that others have now are not wholly gone yet")
+            return
+        # Whoever has asked meanwhile has found one that cannot be used.
+        await self._replica_manager.stop(renamed)
+
+    def _has_something(self, place: TopicPartition) -> bool:
+        info, topic = self._topics.partition(place), self._topics.get(place.topic)
+        if info is None or topic is None:
+            return False
+        if not self._log_manager.has_directory(place):
+            return info.written
+        found = self._log_manager.topic_id_of(place)
+        if found is None:
+            return place not in self._topics.strangers
+        return found == topic.topic_id
+
+    def _rename(self, place: TopicPartition, delay_ms: int, *, keeps: bool) -> bool:
+        """Whether nothing is in the way of a new log of that name."""
+        if not self._log_manager.has_directory(place):
+            return True
+        try:
+            if keeps:
+                self._log_manager.set_aside(place)
+            else:
+                removal_ms = self._clock.now_ms() + delay_ms
+                self._log_manager.delete(place, removal_ms)
+                _logger.info("%s is taken away: other brokers have it now", place)
+        except KafkaStorageError as error:
+            self._note(error, f"{place}, which others have now, stays")
+            return False
+        self._topics.strangers.discard(place)
+        return True
+
+    def _note(self, error: KafkaStorageError, what: str) -> None:
+        _logger.error("%s: %s", what, error)
+        if isinstance(error, DirectoryFailure):
+            self._committer.for_directory(error.directory).fail(error)

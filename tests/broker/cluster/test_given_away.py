@@ -1,0 +1,140 @@
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.cluster.given_away import GivenAway
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.values.log_read import FetchIsolation
+from tests.broker.cluster.fetchers.rig import LEADER, T0, Rig, rig_of
+from tests.broker.mirror.rig import SourceLog
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import LOG_DIR, Replicas, full_catalog, replicas
+
+
+def given_away(broker: Replicas) -> GivenAway:
+    services = broker.services
+    return GivenAway(
+        broker.topics,
+        broker.manager,
+        broker.logs,
+        services.committer,
+        broker.threads,
+        broker.clock,
+    )
+
+
+async def with_a_record(broker: Replicas) -> Rig:
+    rig = await rig_of(broker)
+    rig.leader.append(b"deleted since", epoch=3)
+    await rig.step(2)
+    assert is_written(broker)
+    return rig
+
+
+def is_written(broker: Replicas) -> bool:
+    info = broker.topics.partition(T0)
+    assert info is not None
+    return info.written
+
+
+def names(files: FakeFiles) -> set[str]:
+    found = {each.relative_to(LOG_DIR).parts[0] for each in files.paths()}
+    return {each for each in found if each.startswith("t-0")}
+
+
+async def test_who_comes_back_begins_anew(tmp_path: Path) -> None:
+    """What compaction has removed at the others is not there again."""
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        await given_away(broker).take_away([T0], keeps=False)
+        assert not broker.logs.has_directory(T0)
+        assert not is_written(broker)
+        assert broker.logs.unremoved_partitions == {T0}
+        rig.leader.log = SourceLog()
+        rig.leader.append(b"b", epoch=4, offset=1)
+        rig.decide(LEADER, 5)
+        await rig.step(2)
+        read = rig.partition.view.read(0, 1 << 20, FetchIsolation.LOG_END, True, True)
+        assert bytes(read.records) == rig.leader.log.data
+        assert is_written(broker)
+
+
+async def test_a_start_misses_nothing_of_what_others_have(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        await given_away(broker).take_away([T0], keeps=False)
+    async with replicas(tmp_path, files) as broker:
+        assert not broker.topics.offline
+        await given_away(broker).take_away([T0], keeps=False)  # nothing is there
+
+
+async def test_what_a_start_finds_is_kept(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await with_a_record(broker)
+    async with replicas(tmp_path, files) as broker:
+        await given_away(broker).take_away([T0], keeps=True)
+        assert not broker.logs.has_directory(T0)
+        assert not is_written(broker)
+        assert not broker.logs.unremoved_partitions
+    (kept,) = names(files)
+    assert kept.endswith("-stray")
+
+
+async def test_whose_directory_was_lost_before_is_not_missed(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await with_a_record(broker)
+    files.rmtree(LOG_DIR / str(T0))
+    async with replicas(tmp_path, files) as broker:
+        assert broker.topics.offline == {T0}
+        await given_away(broker).take_away([T0], keeps=True)
+        assert not broker.topics.offline
+        assert not is_written(broker)
+
+
+async def test_the_log_of_another_topic_of_that_name_stays(tmp_path: Path) -> None:
+    files = FakeFiles()
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    async with replicas(one, files) as broker:
+        await with_a_record(broker)
+    async with replicas(two, files) as broker:
+        await broker.create_topic()
+        assert broker.topics.strangers == {T0}
+        await given_away(broker).take_away([T0], keeps=True)
+    assert names(files) == {"t-0"}
+
+
+async def test_what_cannot_be_renamed_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        files.fail("rename", "t-0")
+        await given_away(broker).take_away([T0], keeps=False)
+        files.heal()
+        assert broker.committer.for_directory(LOG_DIR).failure is not None
+        assert is_written(broker)
+        rig.decide(LEADER, 5)
+        with pytest.raises(KafkaStorageError):
+            rig.partition.leadership.check_replica()
+    assert "stays" in caplog.text
+
+
+async def test_without_room_in_the_catalogue_it_is_refused(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        with full_catalog(broker.catalog):
+            await given_away(broker).take_away([T0], keeps=False)
+        rig.decide(LEADER, 5)
+        with pytest.raises(KafkaStorageError):
+            rig.partition.leadership.check_replica()
