@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,6 @@ from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.runtime.start_error import StartError
 from odradek.broker.security.outgoing import Outgoing
-from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.given_away import GivenAway
+    from odradek.broker.cluster.kept_epoch import KeptEpoch
     from odradek.broker.cluster.member import Member
     from odradek.broker.cluster.member_topics import MemberTopics
     from odradek.broker.cluster.membership import Identity
@@ -56,6 +55,7 @@ class Joining:
     def __init__(self, config: BrokerConfig, services: Parts) -> None:
         from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.given_away import GivenAway
+        from odradek.broker.cluster.kept_epoch import KeptEpoch
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
@@ -66,10 +66,12 @@ class Joining:
 
         options = cluster_options(config)
         self._services = services
-        self._directories = services.log_manager.directories
         topics = services.metadata
-        self._has_lost_logs = bool(topics.offline)
-        self._keeps_what_it_says = config.durability == COMMIT
+        self._epoch: KeptEpoch = KeptEpoch(
+            services.log_manager,
+            services.disk_threads,
+            outlives_kills=config.durability == COMMIT,
+        )
         assert isinstance(topics, MemberTopics)
         identity = self._identity(config)
         self.member: Member = Member(
@@ -118,15 +120,16 @@ class Joining:
     def _identity(self, config: BrokerConfig) -> Identity:
         from odradek.broker.cluster.membership import Identity
 
-        directories = [each.directory_id for each in self._directories]
+        directories = self._services.log_manager.directories
+        directory_ids = [each.directory_id for each in directories]
         return Identity(
             self._services.node_id,
             self._services.cluster_id,
             random_uuid(),
             endpoints_of(config),
-            tuple(each for each in directories if each is not None),
+            tuple(each for each in directory_ids if each is not None),
             config.broker_rack,
-            self._previous_epoch(),
+            self._epoch.previous,
         )
 
     def _address_of(self, listener_name: str, broker_id: int) -> Address | None:
@@ -193,12 +196,18 @@ class Joining:
         Raises:
             StartError: the cluster will not have us.
         """
-        await self.member.join(self._publisher.publish)
-        for directory in self._directories:
-            directory.broker_epoch = self.member.broker_epoch
-            if self._keeps_what_it_says:
-                with suppress(KafkaStorageError):  # then it names none the next time
-                    await self._services.disk_threads.run(directory.keep_epoch)
+        services, membership = self._services, self.member.membership
+        identity = membership.identity
+        if identity.previous_epoch != NO_EPOCH and await self._epoch.forget_if_lost(
+            self._topics, services.replica_manager, services.bugs
+        ):
+            membership.identity = identity._replace(previous_epoch=NO_EPOCH)
+        await self.member.join(self._publish)
+
+    async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
+        await self._publisher.publish(before, after)
+        if self.member.broker_epoch != NO_EPOCH:
+            await self._epoch.keep(self.member.broker_epoch)
 
     async def serve(self) -> None:
         """Clients can connect: let the controllers know.
@@ -236,18 +245,6 @@ class Joining:
         await self._fetchers.stop()
         await self._brokers.close()
         await self.member.close()
-
-    def _previous_epoch(self) -> int:
-        """That of the registration before, if nothing was lost since.
-
-        After a stop that was not a clean one too, where all that others were told of
-        was durable before: then controllers may elect this broker at once, and not
-        only when there is nobody else.
-        """
-        if self._has_lost_logs:
-            return NO_EPOCH
-        epochs = {each.previous_broker_epoch for each in self._directories}
-        return epochs.pop() if len(epochs) == 1 else NO_EPOCH
 
     # What follows from what was decided (Actions)
 

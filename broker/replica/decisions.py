@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from odradek.protocol.errors import NotLeaderOrFollower
-
+from .partition.replica_state import LeaderAndIsr
 from .partition.replication import Replication
 
 if TYPE_CHECKING:
@@ -14,8 +13,9 @@ if TYPE_CHECKING:
     from odradek.protocol.topic_partition import TopicPartition
 
     from .partition.partition import Partition
-    from .partition.replica_state import LeaderAndIsr
     from .replica_manager import ReplicaManager
+
+NOBODY: Final = -1
 
 
 class Leaders(Protocol):
@@ -46,10 +46,10 @@ class Decisions:
     def begin(self, partition: Partition) -> None:
         """The partition is asked for, for the first time."""
         decided = self._decided(partition.topic_partition)
-        if decided is None:
-            partition.refuse(NotLeaderOrFollower())
-        else:
-            self._follow(partition, decided)
+        if decided is None:  # it is nobody's, and not ours to lead before we know
+            epoch = partition.leadership.epoch
+            decided = LeaderAndIsr(NOBODY, epoch, (), ())
+        self._follow(partition, decided)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
         """Lead a partition, or let others lead it.

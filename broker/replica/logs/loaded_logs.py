@@ -31,6 +31,7 @@ class LoadedLogs:
         self._count = self._failed_count = self._recovered_count = 0
         self._recovered_offsets = self._cut_bytes = self._damaged_count = 0
         self._read_segments = self._read_bytes = 0
+        self._reported_count = -1  # of those that were opened, or could not be
 
     def note(self, log: UnifiedLog, elapsed_ms: int) -> None:
         """A log was loaded, which took so long."""
@@ -61,7 +62,11 @@ class LoadedLogs:
         self._failed_count += 1
 
     def report(self) -> None:
-        """Say what all of it came to."""
+        """Say what all of it came to, unless that was said."""
+        count = self._count + self._failed_count
+        if count == self._reported_count:
+            return
+        self._reported_count = count
         elapsed_ms = self._clock.monotonic_ms() - self._began_ms
         is_ordinary = not (
             self._recovered_count

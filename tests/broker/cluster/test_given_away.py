@@ -118,7 +118,7 @@ async def test_what_cannot_be_renamed_is_refused(
     async with replicas(tmp_path, files, stops_cleanly=False) as broker:
         rig = await with_a_record(broker)
         rig.decide(LEADER, 4, LEADER)
-        files.fail("rename", "t-0")
+        files.fail("rename")
         await given_away(broker).take_away([T0], keeps=False)
         files.heal()
         assert broker.committer.for_directory(LOG_DIR).failure is not None
