@@ -171,7 +171,7 @@ class FetchExecutor:
             try:
                 reader.read()
             except ColdRead as cold:
-                self._start(self._answer_cold(reader, cold.bytes, fetch))
+                self.start(self._answer_cold(reader, cold.bytes, fetch))
                 return
             self._fetches.note_read(reader)
             self._count_until_sent(reader.size)
@@ -230,7 +230,8 @@ class FetchExecutor:
         finally:
             answers.change(-counted)
 
-    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Let it go on, though nobody waits for it."""
         task = asyncio.get_running_loop().create_task(coroutine, name="cold fetch")
         self._cold_fetches.add(task)
         task.add_done_callback(self._cold_fetches.discard)

@@ -58,6 +58,10 @@ class FollowerReplicas(Copies):
         """The epoch we follow: what a later leader wrote, that one has to send."""
         return partition.leadership.epoch
 
+    def is_unopened(self, partition: Partition) -> bool:
+        """Whether its log is on the disk and was not read yet."""
+        return partition.topic_partition in self._replica_manager.unopened_logs
+
     async def open(self, partition: Partition) -> None:
         """Open its log, and cut what no leader could vouch for.
 

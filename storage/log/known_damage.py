@@ -22,6 +22,13 @@ class KnownDamage:
         """How many damaged ranges readers pass over."""
         return len(self._state.quarantine)
 
+    def first_from(self, offset: int) -> int | None:
+        """The first damaged offset that is not below ``offset``; None: there is none."""
+        for entry in self._state.quarantine:
+            if entry.last_offset >= offset:
+                return max(entry.base_offset, offset)
+        return None
+
     def meet(self, damaged: DamagedBatch) -> None:
         """Put right the damage that a reader has met, or let all pass over it.
 

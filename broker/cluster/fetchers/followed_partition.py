@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NO_EPOCH: Final = -1
 # The same again and again is not worth a megabyte each second.
-_BACKOFF_MS_MAX: Final = 60_000
+_BACKOFF_MS_MAX: Final = 10_000
 
 # What a leader says that does not know yet what we know, or the other way round.
 _PASSING = frozenset(
@@ -87,6 +87,11 @@ class FollowedPartition:
         """Whether the leader is to be asked."""
         return not self.is_ended and self._clock.monotonic_ms() >= self._retry_at_ms
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether its log must be read from there first, which may take a while."""
+        return self._replicas.is_unopened(self.partition)
+
     async def open(self) -> None:
         """Have its log ready: it ``is_open`` then."""
         try:
@@ -125,17 +130,15 @@ class FollowedPartition:
             return
         try:
             if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                start, end = await find_ends(asked)
-                await self._cut(
-                    lambda log, now_ms: log.follow_out_of_range(start, end, now_ms)
-                )
+                await self._find_place(asked, *await find_ends(asked))
             elif answer.error_code:
                 self._refused(answer.error_code)
             elif answer.diverging_epoch.epoch >= 0:
                 found = answer.diverging_epoch
                 there = EpochEndOffset(found.epoch, found.end_offset)
                 await self._cut(
-                    lambda log, now_ms: log.truncate_to_divergence(there, now_ms)
+                    asked,
+                    lambda log, now_ms: log.truncate_to_divergence(there, now_ms),
                 )
             else:
                 self._append(answer)
@@ -148,7 +151,8 @@ class FollowedPartition:
             OSError,
             ValueError,
         ) as error:
-            self.note(str(error) or repr(error))
+            # Of an answer with records, many bytes came in vain.
+            self.note(str(error) or repr(error), is_dear=bool(answer.records))
 
     def _append(self, answer: PartitionData) -> None:
         partition, replicas = self.partition, self._replicas
@@ -161,14 +165,27 @@ class FollowedPartition:
             self.trouble = None
             self._say(logging.INFO, "goes on")
 
-    async def _cut(self, act: Callable[[FollowerLog, int], object]) -> None:
+    async def _find_place(self, asked: Asked, start: int, end: int) -> None:
+        if start <= asked.offset <= end:
+            self.note(f"the leader has {start} to {end}, and not {asked.offset}")
+            return
+        await self._cut(
+            asked, lambda log, now_ms: log.follow_out_of_range(start, end, now_ms)
+        )
+
+    async def _cut(
+        self, asked: Asked, act: Callable[[FollowerLog, int], object]
+    ) -> None:
+        view = self.partition.view
+
         def cut(log: FollowerLog, now_ms: int) -> None:
-            if not self.is_ended:
+            # Another one may follow it by now, and have appended.
+            if not self.is_ended and view.log_end_offset == asked.offset:
                 act(log, now_ms)
 
-        before = self.partition.view.log_end_offset
+        before = view.log_end_offset
         await self._replicas.cut(self.partition, cut)
-        after = self.partition.view.log_end_offset
+        after = view.log_end_offset
         if after != before:
             self._say(logging.INFO, f"ended at {before}, and goes on at {after}")
 
@@ -176,13 +193,15 @@ class FollowedPartition:
         level = logging.INFO if code in _PASSING else logging.WARNING
         self.note(f"the leader answers: {error_of(code)}", level)
 
-    def note(self, trouble: str, level: int = logging.WARNING) -> None:
-        """It is tried again in a while; said when it is new."""
+    def note(
+        self, trouble: str, level: int = logging.WARNING, *, is_dear: bool = False
+    ) -> None:
+        """It is tried again in a while, ever later if that is dear; said when new."""
         if trouble != self.trouble:
             self.trouble = trouble
             self._backoff_ms = self._settings.backoff_ms
             self._say(level, trouble)
-        elif level >= logging.WARNING:
+        elif is_dear:
             self._backoff_ms = min(2 * self._backoff_ms, _BACKOFF_MS_MAX)
         self._retry_at_ms = self._clock.monotonic_ms() + self._backoff_ms
 

@@ -87,6 +87,7 @@ class ReplicaFetcher:
         self._session = FetchSessionHandler()
         # Of these the leader does not know what we want; and those that must wait.
         self._changed: dict[Place, None] = {}
+        self._opening: dict[FollowedPartition, asyncio.Task[None]] = {}
         self._look_at_ms = 0
 
     @property
@@ -120,6 +121,10 @@ class ReplicaFetcher:
                     await self._clock.sleep(wait_ms)
         finally:
             self._channel.close()
+            opening = list(self._opening.values())
+            for each in opening:
+                each.cancel()
+            await asyncio.gather(*opening, return_exceptions=True)
 
     async def _step(self) -> int:
         """Ask, and take the answer. Returns how long to wait before the next time."""
@@ -150,10 +155,29 @@ class ReplicaFetcher:
     async def _ready(
         self, looked_at: Iterable[FollowedPartition]
     ) -> dict[FollowedPartition, None]:
-        due = [each for each in looked_at if each.is_due]
+        """Those that are due and open. Nobody waits for a log that is to be read."""
+        due = [each for each in looked_at if each.is_due and each not in self._opening]
         closed = [each for each in due if not each.is_open]
-        await asyncio.gather(*(each.open() for each in closed))
+        for each in closed:
+            if each.is_on_disk:
+                self._begin_opening(each)
+            else:
+                await each.open()
         return {each: None for each in due if each.is_open and not each.is_ended}
+
+    def _begin_opening(self, followed: FollowedPartition) -> None:
+        def note(task: asyncio.Task[None]) -> None:
+            del self._opening[followed]
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                self._bugs.record(f"open {followed.partition}", error)
+                followed.note(repr(error))
+
+        task = asyncio.get_running_loop().create_task(
+            followed.open(), name=f"open {followed.partition.topic_partition}"
+        )
+        self._opening[followed] = task
+        task.add_done_callback(note)
 
     async def _fetch(self) -> bool:
         session = self._session
@@ -188,8 +212,12 @@ class ReplicaFetcher:
                 if followed is None or wanted is None:
                     continue
                 self._changed[place] = None
-                await followed.take(wanted, answer, self._ends)
-                if answer.records:
+                try:
+                    await followed.take(wanted, answer, self._ends)
+                except Exception as error:  # the others of this leader go on
+                    self._bugs.record(f"a replica of {wanted.topic}", error)
+                    followed.note(repr(error), is_dear=bool(answer.records))
+                if answer.records or answer.diverging_epoch.epoch >= 0:
                     await asyncio.sleep(0)  # others get a turn between megabytes
 
     def _note(self, trouble: str | None) -> None:

@@ -81,6 +81,8 @@ def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Answer:
     if replica_manager.unopened_logs:
         wanted = [each.topic_partition for each in fetch.wanted]
         if unopened := replica_manager.unopened(wanted):
+            if fetch.is_replica:
+                return fetch.read_others(unopened)
             return fetch.read_when_open(unopened)
     return fetch.read()
 
@@ -110,12 +112,12 @@ class Fetch:
 
     __slots__ = (
         "_ctx",
-        "_is_replica",
         "_log_starts",
         "_params",
         "_replica",
         "_session",
         "_topic_ids",
+        "is_replica",
         "wanted",
     )
 
@@ -135,8 +137,8 @@ class Fetch:
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
             replica_id = request.replica_state.replica_id
-        self._is_replica = replica_id > CONSUMER
-        if self._is_replica:
+        self.is_replica = replica_id > CONSUMER
+        if self.is_replica:
             self._replica = replica_id, request.replica_state.replica_epoch
             self._log_starts: dict[tuple[str, int], int] = {}
             self._params = self._params._replace(
@@ -155,7 +157,7 @@ class Fetch:
                     refusal = ErrorCode.UNKNOWN_TOPIC_ID
                 elif isolation is None or each.partition_max_bytes < 0:
                     refusal = ErrorCode.INVALID_REQUEST
-                elif self._is_replica:
+                elif self.is_replica:
                     refusal = self._refusal_of_replica(name, each)
                     self._log_starts[name, each.partition] = each.log_start_offset
                 else:
@@ -220,7 +222,7 @@ class Fetch:
             self._topic_ids,
             self._ctx.services.clock.monotonic_ms(),
             by_id=self._ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS,
-            is_privileged=self._is_replica,
+            is_privileged=self.is_replica,
         )
         if self._ctx.services.fetch_sessions.open(session):
             self._session = session
@@ -255,6 +257,25 @@ class Fetch:
         return self._ctx.services.replica_manager.fetch_records(
             self._params, self.wanted, self.respond
         )
+
+    def read_others(
+        self, unopened: list[TopicPartition]
+    ) -> Settled | Coroutine[Any, Any, Body]:
+        """The answer to a follower; of these logs, that it is to ask again.
+
+        It may follow all partitions of this broker by this one request: a log that is
+        read for a minute must not keep the others.
+        """
+        replica_manager = self._ctx.services.replica_manager
+        replica_manager.fetch_executor.start(replica_manager.open(unopened))
+        left_out, refusal = frozenset(unopened), ErrorCode.NOT_LEADER_OR_FOLLOWER
+        self.wanted = [
+            each._replace(refusal=refusal)
+            if each.topic_partition in left_out and not each.refusal
+            else each
+            for each in self.wanted
+        ]
+        return self.read()
 
     async def read_when_open(self, unopened: list[TopicPartition]) -> Body:
         """The answer, once the logs that were never used before are open."""
@@ -309,7 +330,7 @@ class Fetch:
         if wanted.refusal == ErrorCode.UNKNOWN_TOPIC_ID:
             return True
         ctx = self._ctx
-        if self._is_replica:
+        if self.is_replica:
             return ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
         return ctx.may(Operation.READ, ResourceType.TOPIC, wanted.topic_partition.topic)
 

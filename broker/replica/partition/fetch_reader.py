@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import CorruptMessage, ErrorCode, KafkaError
+from odradek.protocol.record_batch import scan
 from odradek.storage.files.files import ColdRead
 from odradek.storage.values.offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
 
@@ -193,12 +194,32 @@ def read_partition(
             min_one,
             may_block,
         )
+        if params.note is not None and records:
+            records = _sound(records, partition.view.damaged_from(offset))
     except KafkaError as error:
         return _failed(error.code)
     if is_incomplete:
         records = b""
     offsets = high_watermark, last_stable_offset, log_start_offset
     return _new(FetchResult, (0, *offsets, records, aborted, None, place))
+
+
+def _sound(records: Buffer, damaged_from: int | None) -> Buffer:
+    """What a follower gets: no empty batch in the place of a damaged one.
+
+    Its copy may be the better one, or another's, and would be lost by that.
+
+    Raises:
+        CorruptMessage: there is nothing before the damage.
+    """
+    if damaged_from is None:
+        return records
+    for position, header in scan(memoryview(records)):
+        if header.next_offset > damaged_from:
+            if not position:
+                raise CorruptMessage
+            return memoryview(records)[:position]
+    return records
 
 
 def _failed(error_code: int) -> FetchResult:

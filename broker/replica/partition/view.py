@@ -126,6 +126,10 @@ class PartitionView:
         is_committed = isolation is FetchIsolation.TXN_COMMITTED
         return FetchedData(_BEGINNING, b"", aborted=[] if is_committed else None)
 
+    def damaged_from(self, offset: int) -> int | None:
+        """The first offset from there on that nobody can read any more."""
+        return None if self.log is None else self.log.damage.first_from(offset)
+
     def find_offset(
         self, timestamp: int, may_block: bool = False
     ) -> TimestampOffset | None:

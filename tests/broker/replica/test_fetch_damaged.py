@@ -18,7 +18,7 @@ from odradek.protocol.record_batch import BATCH_OVERHEAD, scan
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import Replicas, batch_of, replicas
+from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 
 T0 = TopicPartition("t", 0)
 LOG = "00000000000000000000.log"
@@ -54,7 +54,8 @@ def append(broker: Replicas, value: bytes = b"v") -> None:
 def fetch(broker: Replicas, offset: int, min_bytes: int = 1, **more: Any) -> Any:
     max_bytes = more.get("max_bytes", 1 << 20)
     isolation = more.get("isolation", FetchIsolation.HIGH_WATERMARK)
-    params = FetchParams(isolation, 500, min_bytes, 1 << 20)
+    note = more.get("note")
+    params = FetchParams(isolation, 500, min_bytes, 1 << 20, note=note)
     wanted = PartitionFetch(T0, offset, max_bytes)
     return broker.manager.fetch_records(params, [wanted])
 
@@ -131,3 +132,23 @@ async def test_a_reader_that_waits_behind_the_damage_counts_what_comes(
         assert waiting.done()
         offset = next_offset(await waiting)
         assert offset in (5, 7), "the empty batch, perhaps with what follows"
+
+
+async def test_a_follower_gets_nothing_in_the_place_of_damage(tmp_path: Path) -> None:
+    """Else its copy, which may be whole, would be cut to be as ours."""
+
+    async def follow(offset: int) -> FetchResult:
+        answer = fetch(
+            broker, offset, isolation=FetchIsolation.LOG_END, note=lambda *_: None
+        )
+        (result,) = await finished(broker, answer)
+        return result
+
+    async with damaged(tmp_path, 2) as broker:
+        before, there, behind = [await follow(offset) for offset in (0, 2, 3)]
+        assert base_offsets(before.records) == [0, 1]
+        assert (there.error_code, bytes(there.records)) == (
+            ErrorCode.CORRUPT_MESSAGE,
+            b"",
+        )
+        assert base_offsets(behind.records) == [3, 4]

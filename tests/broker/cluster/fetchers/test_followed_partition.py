@@ -1,8 +1,10 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import CorruptMessage, ErrorCode
+from odradek.protocol.messages.fetch import PartitionData
 from odradek.storage.values.log_read import FetchIsolation
 from tests.broker.cluster.fetchers.rig import LEADER, T0, US, Rig, rig_of
 from tests.fakes.files import FakeFiles
@@ -169,3 +171,67 @@ async def test_a_start_begins_with_the_high_watermark_that_was_known(
         await broker.manager.open([T0])
         assert rig.ends == (2, 1)
         assert broker.log_of(T0).latest_epoch == 3
+
+
+async def test_a_refusal_is_asked_again_after_the_same_time(tmp_path: Path) -> None:
+    """A leader that is well again must not wait for us longer than it puts up with."""
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.code = ErrorCode.CORRUPT_MESSAGE
+        for _ in range(10):
+            await rig.step()
+            assert not rig.followed.is_due
+            broker.clock.advance(1_000)
+            assert rig.followed.is_due
+
+
+async def test_records_that_cannot_be_taken_are_asked_for_ever_later(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+
+        def refuse(*_: Any) -> None:
+            raise CorruptMessage
+
+        rig.replicas.append = refuse  # type: ignore[method-assign, assignment]
+        waits_ms = []
+        for _ in range(8):
+            await rig.step()
+            began_ms = broker.clock.monotonic_ms()
+            while not rig.followed.is_due:
+                broker.clock.advance(500)
+            waits_ms.append(broker.clock.monotonic_ms() - began_ms)
+        assert waits_ms == [1_000, 2_000, 4_000, 8_000, *[10_000] * 4]
+
+
+async def test_an_offset_that_is_not_out_of_range_is_not_asked_for_at_once(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.leader.code = ErrorCode.OFFSET_OUT_OF_RANGE
+        await rig.step()
+        assert "the leader has 0 to 1" in (rig.followed.trouble or "")
+        assert not rig.followed.is_due
+
+
+async def test_nothing_is_cut_that_was_not_asked_about(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        asked = rig.followed.asked()
+        assert asked is not None
+
+        async def find_ends(_: Any) -> tuple[int, int]:
+            rig.leader.code = 0
+            await rig.step()  # the record comes while the leader is asked
+            return 100, 200
+
+        answer = PartitionData(
+            partition_index=0, error_code=ErrorCode.OFFSET_OUT_OF_RANGE
+        )
+        await rig.followed.take(asked, answer, find_ends)
+        assert rig.ends[0] == 1

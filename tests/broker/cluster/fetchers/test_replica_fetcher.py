@@ -1,8 +1,11 @@
+import asyncio
 from pathlib import Path
+from typing import Any
 
 from odradek.protocol.errors import UnknownServerError
 from odradek.storage.files.files import StorageFailure
-from tests.broker.cluster.fetchers.rig import T0, rig_of
+from tests.broker.cluster.fetchers.rig import LEADER, T0, Rig, rig_of
+from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, replicas
 
 
@@ -58,3 +61,39 @@ async def test_nobody_is_asked_for_nothing(tmp_path: Path) -> None:
         rig.forget(T0)
         assert await rig.fetcher._step() > 0
         assert not rig.leader.requests
+
+
+async def test_one_partition_that_cannot_be_taken_keeps_no_other(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        first = rig.followed
+
+        async def take(*_: Any) -> None:
+            raise IndexError("nobody thought of that")
+
+        rig.followed.take = take  # type: ignore[method-assign]
+        assert await rig.fetcher._step() == 0, "the session goes on"
+        assert [type(each) for each in broker.bugs] == [IndexError]
+        assert "nobody thought of that" in (first.trouble or "")
+        assert not first.is_due
+
+
+async def test_a_log_that_is_read_for_long_keeps_nobody(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(2)
+    async with replicas(tmp_path, files) as broker:
+        rig = Rig(broker)
+        rig.decide(LEADER, 3)
+        await rig.fetcher._decide_what_to_ask()
+        assert not rig.followed.is_open
+        assert not rig.fetcher._session.wanted
+        await asyncio.gather(*rig.fetcher._opening.values())
+        await rig.fetcher._decide_what_to_ask()
+        (asked,) = rig.fetcher._session.wanted.values()
+        assert asked.offset == 1

@@ -22,6 +22,7 @@ from odradek.protocol.uuids import ZERO_UUID
 from tests.fakes.answers import fetched
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
+from tests.fakes.led_with_another import LedWithAnother
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
 
 
@@ -248,3 +249,20 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
         broker.clock.advance(600)
         answer = fetched(await task, 12)
         assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+
+
+async def test_a_follower_does_not_wait_for_a_log_that_is_not_open(
+    tmp_path: Path,
+) -> None:
+    """It may follow other partitions by the same request."""
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await filled(broker)
+    async with replicas(tmp_path, files) as broker:
+        LedWithAnother(broker, TopicPartition("t", 0))
+        asked = request(("t", at()), replica_id=2)
+        (found,) = fetch(broker, asked)
+        assert found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await broker.manager.open([TopicPartition("t", 0)])  # it is under way
+        (found,) = fetch(broker, asked)
+        assert base_offsets(found.records) == [0, 1, 2]
