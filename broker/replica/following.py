@@ -10,6 +10,7 @@ Invariant: while a copy is cut nobody writes older checkpoints over those of the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.protocol.errors import NotLeaderOrFollower
@@ -117,10 +118,13 @@ class Copies:
 
     def follower(self, log: UnifiedLog) -> FollowerLog:
         """The log, as one who follows changes it."""
-        return FollowerLog(log, self._write_checkpoints)
+        return FollowerLog(log, partial(self._write_checkpoints, log))
 
-    def _write_checkpoints(self) -> None:
-        self._log_manager.checkpoint_job()()
+    def _write_checkpoints(self, log: UnifiedLog) -> None:
+        # Of all logs, on the loop: mostly what was written last is below the cut.
+        home = self._log_manager.directories.homes[log.topic_partition]
+        if not home.checkpoints.are_below(log):
+            self._log_manager.checkpoint_job()()
 
 
 class Following(Copies):

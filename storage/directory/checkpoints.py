@@ -70,7 +70,7 @@ class DirectoryCheckpoints:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_starts: dict[TopicPartition, int] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
-        self._taken_count = 0
+        self._taken_count = self._finished_count = 0
         self._gone_count = 0
         self._written: dict[str, TakenOffsets] = {}
         self._reserve = DiskReserve(files, directory)
@@ -153,8 +153,26 @@ class DirectoryCheckpoints:
                     if self._is_news(name, taken):
                         self._write(self._directory / name, offsets)
                         self._written[name] = taken
+                self._finished_count = max(self._finished_count, taken.number)
         except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self._directory, error) from error
+
+    def are_below(self, log: "UnifiedLog") -> bool:
+        """Whether the disk says nothing above the marks of a log, nor soon will.
+
+        It need not be written then before the log is cut to where they have fallen.
+        """
+        marks = {
+            RECOVERY_POINTS_NAME: log.recovery_point,
+            LOG_STARTS_NAME: log.log_start_offset,
+            HIGH_WATERMARKS_NAME: log.high_watermark,
+        }
+        if self._finished_count != self._taken_count or marks.keys() - self._written:
+            return False
+        return all(
+            self._written[name].offsets[name].get(log.topic_partition, 0) <= mark
+            for name, mark in marks.items()
+        )
 
     def keep_room(self) -> None:
         """Take the room for writing them again: there may be some now. For a disk

@@ -22,6 +22,7 @@ def kept(broker: Replicas, *, outlives_kills: bool = True) -> KeptEpoch:
 
 async def forgets(broker: Replicas) -> bool:
     """As a start does it, before anybody has decided anything."""
+    broker.topics.gives_leader_epochs = False
     Decisions(1, broker.manager, {}.get)
     return await kept(broker).forget_if_lost(
         broker.topics, broker.manager, broker.services.bugs

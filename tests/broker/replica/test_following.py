@@ -102,3 +102,34 @@ async def test_without_room_nothing_is_copied(
         with pytest.raises(DiskFull):
             following.append(partition, there.data)
         assert partition.view.log_end_offset == 0
+
+
+async def test_a_cut_above_all_that_was_written_down_writes_nothing(
+    tmp_path: Path,
+) -> None:
+    """After an election hundreds of logs may be cut; each would write of all."""
+    async with replicas(tmp_path) as broker:
+        following, there = await followed(broker), SourceLog()
+        partition = await following.copy(T0)
+        there.append(batch_of(b"a"))
+        following.append(partition, there.data)
+        await broker.commit()
+        await broker.manager.checkpointer.write()
+        for value in (b"b", b"c"):
+            there.append(batch_of(value))
+            following.append(partition, there.batches[-1])
+        await broker.commit()
+        written = broker.files.counts["rename"]
+        await following.cut(
+            partition, lambda log, now_ms: log.follow_out_of_range(0, 2, now_ms)
+        )
+        assert partition.view.log_end_offset == 2
+        assert broker.files.counts["rename"] == written
+        job = broker.logs.checkpoint_job()  # it is to say 2, and may be late
+        await following.cut(
+            partition, lambda log, now_ms: log.follow_out_of_range(0, 1, now_ms)
+        )
+        assert broker.files.counts["rename"] > written
+        job()
+        recovery_points = broker.files.content("recovery-point-offset-checkpoint")
+        assert recovery_points == b"0\n1\nt 0 1\n"
