@@ -54,7 +54,6 @@ class Joining:
 
     def __init__(self, config: BrokerConfig, services: Parts) -> None:
         from odradek.broker.cluster.forwarding import Forwarding
-        from odradek.broker.cluster.given_away import GivenAway
         from odradek.broker.cluster.kept_epoch import KeptEpoch
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
@@ -86,14 +85,7 @@ class Joining:
             services.clock,
         )
         self._topics: MemberTopics = topics
-        self._given_away: GivenAway = GivenAway(
-            topics,
-            services.replica_manager,
-            services.log_manager,
-            services.committer,
-            services.disk_threads,
-            services.clock,
-        )
+        self._given_away: GivenAway = _given_away_of(services)
         self._decisions = Decisions(
             services.node_id,
             services.replica_manager,
@@ -301,6 +293,19 @@ class Joining:
             if runtime is not None and runtime.topic == topic:
                 return runtime
         return None
+
+
+def _given_away_of(services: Parts) -> GivenAway:
+    from odradek.broker.cluster.given_away import GivenAway
+
+    return GivenAway(
+        services.metadata,
+        services.replica_manager,
+        services.log_manager,
+        services.committer,
+        services.disk_threads,
+        services.clock,
+    )
 
 
 def _connecting_to_brokers(
