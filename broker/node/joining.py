@@ -198,6 +198,8 @@ class Joining:
 
     async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
         await self._publisher.publish(before, after)
+        if before.brokers is not after.brokers:
+            self._decisions.look_again()
         if self.member.broker_epoch != NO_EPOCH:
             await self._epoch.keep(self.member.broker_epoch)
 

@@ -69,6 +69,12 @@ class Decisions:
             if isinstance(partition.replication, Replication):
                 partition.replication.shrink()
 
+    def look_again(self) -> None:
+        """Some brokers are others, or fenced: nobody may have to wait for them."""
+        for partition in list(self._partitions.values()):
+            if isinstance(partition.replication, Replication):
+                partition.replication.look_again()
+
     def _follow(self, partition: Partition, decided: LeaderAndIsr) -> None:
         if decided.partition_epoch < partition.leadership.replicas.partition_epoch:
             return  # late

@@ -78,8 +78,7 @@ class Copies:
         try:
             info = self.follower(log).append(batches, now_ms, self.epoch_max(partition))
         except StorageFailure as error:
-            if partition.committer is not None:
-                partition.committer.fail(error)
+            _fail_directory(partition, error)
             raise
         if info.last_offset >= 0:
             partition.append_count += 1
@@ -106,7 +105,11 @@ class Copies:
         await self._replica_manager.checkpointer.close()  # no round is under way
         self.check(partition)
         log, now_ms = self._log(partition), self._clock.now_ms()
-        act(self.follower(log), now_ms)
+        try:
+            act(self.follower(log), now_ms)
+        except StorageFailure as error:
+            _fail_directory(partition, error)
+            raise
         removed = log.truncation.take_removed_segments()
         self._log_manager.remove_later(log, removed, now_ms)
         partition.check_all_waiting()
@@ -125,6 +128,11 @@ class Copies:
         home = self._log_manager.directories.homes[log.topic_partition]
         if not home.checkpoints.are_below(log):
             self._log_manager.checkpoint_job()()
+
+
+def _fail_directory(partition: Partition, error: StorageFailure) -> None:
+    if partition.committer is not None:
+        partition.committer.fail(error)
 
 
 class Following(Copies):

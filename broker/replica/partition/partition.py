@@ -131,6 +131,8 @@ class Partition:
         self._use_replicas(self.leadership.replicas)
         if self.view.log is not None:
             self.view.log.update_config(config)
+        if isinstance(self.replication, Replication):
+            self.replication.look_again()  # fewer in sync may be enough
 
     def make_leader(self, decided: LeaderAndIsr) -> bool:
         """Lead, as the controller decided. Returns whether we did not lead before.
@@ -170,8 +172,8 @@ class Partition:
             return False
         is_new_epoch = decided.leader_epoch > self.leadership.epoch
         self.leadership.epoch = decided.leader_epoch
-        if not isinstance(self.replication, Followed):
-            self.replication = Followed()
+        if is_new_epoch or not isinstance(self.replication, Followed):
+            self.replication = Followed()  # what another leader said is not committed
         self._use_replicas(
             ReplicaState(decided.replicas, (), False, decided.partition_epoch)
         )

@@ -161,6 +161,8 @@ class Replication:
 
         Not for one that was told where its history diverges from ours.
         """
+        if ANY_BROKER_EPOCH < broker_epoch < follower.broker_epoch:
+            return  # of a start that is over
         partition = self._partition
         low_watermark, end_before = partition.low_watermark, follower.end.offset
         follower.note_fetch(
@@ -190,7 +192,7 @@ class Replication:
         ]
         if lagging and self.proposal is None:
             self._propose(tuple(each for each in in_sync if each not in lagging))
-        self._raise_high_watermark()  # who was joining may have given up
+        self.look_again()  # who was joining may have given up
 
     def on_answer(
         self, proposal: LeaderAndIsr, answer: LeaderAndIsr | KafkaError
@@ -202,7 +204,7 @@ class Replication:
             self._commit(answer)
         elif answer.code in _REFUSALS:
             self.proposal = None
-            self._raise_high_watermark()
+            self.look_again()
         elif answer.code not in _OUTDATED:
             self._cluster.alter_in_sync(self._partition, proposal)
 
@@ -244,13 +246,14 @@ class Replication:
             return  # of another time
         self.proposal = None
         partition.use_in_sync(decided.in_sync, decided.partition_epoch)
-        self._raise_high_watermark()
+        self.look_again()
 
     def _broker_epoch(self, broker_id: int) -> int:
         """That of the start of a broker which has what we know of it."""
         follower = self.followers.get(broker_id)
         return ANY_BROKER_EPOCH if follower is None else follower.broker_epoch
 
-    def _raise_high_watermark(self) -> None:
+    def look_again(self) -> None:
+        """Raise the high watermark: what held it back may be over, without a fetch."""
         if self._partition.raise_high_watermark():
             self._partition.check_all_waiting()

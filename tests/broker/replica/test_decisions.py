@@ -82,3 +82,14 @@ async def test_who_was_not_asked_for_is_not_made(tmp_path: Path) -> None:
         decided[T0] = led_by(US, 5, 1)
         decisions.decide(T0, decided[T0])
         assert epoch_of(broker) == 5
+
+
+async def test_who_was_not_decided_on_is_led_once_it_is(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        decisions = Decisions(US, broker.manager, {}.get)
+        await broker.create_topic()
+        leadership = broker.manager.partition(T0).leadership
+        with pytest.raises(NotLeaderOrFollower):
+            leadership.check_replica()
+        decisions.decide(T0, led_by(US, 4, 0))
+        leadership.check(4)

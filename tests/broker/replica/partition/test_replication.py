@@ -17,6 +17,7 @@ from odradek.protocol.errors import (
     OperationNotAttempted,
     UnknownLeaderEpoch,
 )
+from odradek.storage.values.log_config import LogConfig
 from odradek.storage.values.offset_metadata import OffsetMetadata
 from tests.broker.replica.partition.test_partition import FakeHost, append, partition
 from tests.fakes.cluster import LAG_MAX_MS, FakeCluster, led_by
@@ -373,3 +374,33 @@ def test_who_may_not_join_holds_nobody_back() -> None:
     led.replication.on_answer(led.cluster.proposals[0], IneligibleReplica())
     assert led.partition.view.high_watermark == 1
     assert led.host.calls == ["check all"]
+
+
+def test_a_fetch_of_a_start_that_is_over_does_not_count() -> None:
+    led = Led(1, 2, size=5)
+    led.fetch(2, 3, broker_epoch=8)
+    led.fetch(2, 5, broker_epoch=7)
+    assert (led.follower(2).end.offset, led.follower(2).broker_epoch) == (3, 8)
+
+
+def test_fewer_in_sync_may_be_enough_by_other_options() -> None:
+    led = Led(1, size=1, min_insync_replicas=2)
+    led.cluster.time_ms += LAG_MAX_MS + 1
+    assert not led.partition.raise_high_watermark()
+    led.host.calls.clear()
+    led.partition.update_config(LogConfig(min_insync_replicas=1))
+    assert led.partition.view.high_watermark == 1
+    assert led.host.calls == ["check all"]
+
+
+def test_what_another_leader_said_is_not_committed_in_a_new_epoch() -> None:
+    led = Led(1, 2, size=1)
+    made = led.partition
+    made.make_follower(led_by(2, 1, 2, leader_epoch=5, partition_epoch=1))
+    assert isinstance(made.replication, Followed)
+    made.replication.high_watermark = 9
+    made.make_follower(led_by(2, 1, 2, leader_epoch=5, partition_epoch=2))
+    assert made.replication.high_watermark == 9
+    made.make_follower(led_by(3, 1, leader_epoch=6, partition_epoch=3))
+    assert isinstance(made.replication, Followed)
+    assert made.replication.high_watermark == 0
