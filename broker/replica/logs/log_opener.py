@@ -113,7 +113,7 @@ class LogOpener:
     ) -> None:
         topic_partition = partition.topic_partition
         try:
-            if topic_partition in self._strangers:
+            if self._is_stranger(partition):
                 await self._set_aside(partition)
                 return
             log, elapsed_ms = await self._disk_threads.run(self._load, partition)
@@ -133,6 +133,20 @@ class LogOpener:
         finally:
             self.unopened.discard(topic_partition)
             del self._opening[topic_partition]
+
+    def _is_stranger(self, partition: Partition) -> bool:
+        """Whether what is on disk was of no topic at the start, and is not of this one.
+
+        Ids of a cluster are known to others: a catalogue that was lost comes again.
+        """
+        topic_partition = partition.topic_partition
+        if topic_partition not in self._strangers:
+            return False
+        found = self._log_manager.topic_id_of(topic_partition)
+        if self._topics.gives_leader_epochs or found != partition.topic_id:
+            return True
+        self._strangers.discard(topic_partition)
+        return False
 
     def _load(self, partition: Partition) -> tuple[UnifiedLog, int]:
         """In a disk thread: the log, and how many milliseconds it took."""

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.metadata.topic import NewTopic
 from odradek.broker.replica.logs.log_opener import LogOpener
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
@@ -224,3 +225,25 @@ async def test_a_bug_in_one_log_keeps_no_other_from_being_opened(
         with pytest.raises(KafkaStorageError, match="ZeroDivision"):
             broken.leadership.check()
         assert [each.view.high_watermark for each in others] == [1, 1]
+
+
+async def test_a_member_that_lost_its_catalogue_goes_on_with_its_logs(
+    tmp_path: Path,
+) -> None:
+    """The controllers say again which topic it is; alone, an id is nobody else's."""
+    files = FakeFiles()
+    for name in ("first", "member", "alone"):
+        (tmp_path / name).mkdir()
+    async with replicas(tmp_path / "first", files) as broker:
+        t0 = await broker.create_topic()
+        topic_id = broker.topics.known("t").topic_id
+        broker.manager.append_records({t0: batch_of(b"v")}, acks=1, timeout_ms=1000)
+        await broker.commit()
+    for name, end in (("member", 1), ("alone", 0)):
+        async with replicas(tmp_path / name, files) as broker:
+            broker.topics.gives_leader_epochs = name == "alone"
+            await broker.topics.create_topics([NewTopic("t", 1, {}, topic_id)])
+            await broker.manager.open([t0])
+            partition = broker.manager.partition(t0)
+            partition.leadership.check_replica()
+            assert partition.view.log_end_offset == end
