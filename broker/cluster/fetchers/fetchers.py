@@ -127,7 +127,7 @@ class Fetchers:
         key = self._key(known)
         running = self._running[key]
         running.fetcher.remove(known)
-        if not running.fetcher.followed:
+        if running.fetcher.is_idle:
             running.task.cancel()
             del self._running[key]
 

@@ -91,9 +91,9 @@ class ReplicaFetcher:
         self._look_at_ms = 0
 
     @property
-    def followed(self) -> list[FollowedPartition]:
-        """What it follows."""
-        return list(self._followed.values())
+    def is_idle(self) -> bool:
+        """Whether it follows nothing any more."""
+        return not self._followed
 
     def add(self, followed: FollowedPartition) -> None:
         """Follow a partition, instead of what was followed of it before."""

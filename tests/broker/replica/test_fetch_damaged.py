@@ -136,16 +136,12 @@ async def test_a_reader_that_waits_behind_the_damage_counts_what_comes(
 
 async def test_a_follower_gets_nothing_in_the_place_of_damage(tmp_path: Path) -> None:
     """Else its copy, which may be whole, would be cut to be as ours."""
-
-    async def follow(offset: int) -> FetchResult:
-        answer = fetch(
-            broker, offset, isolation=FetchIsolation.LOG_END, note=lambda *_: None
-        )
-        (result,) = await finished(broker, answer)
-        return result
-
+    followers: Any = {"isolation": FetchIsolation.LOG_END, "note": lambda *_: None}
+    found: list[FetchResult] = []
     async with damaged(tmp_path, 2) as broker:
-        before, there, behind = [await follow(offset) for offset in (0, 2, 3)]
+        for offset in (0, 2, 3):
+            found += await finished(broker, fetch(broker, offset, **followers))
+        before, there, behind = found
         assert base_offsets(before.records) == [0, 1]
         assert (there.error_code, bytes(there.records)) == (
             ErrorCode.CORRUPT_MESSAGE,
