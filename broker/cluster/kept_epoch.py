@@ -29,7 +29,11 @@ class KeptEpoch:
     """What the log directories say, and are told."""
 
     def __init__(
-        self, log_manager: LogManager, disk_threads: DiskThreads, *, outlives_kills: bool
+        self,
+        log_manager: LogManager,
+        disk_threads: DiskThreads,
+        *,
+        outlives_kills: bool,
     ) -> None:
         """``outlives_kills``: whatever others are told of is durable before."""
         self._log_manager = log_manager

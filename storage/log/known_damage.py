@@ -23,7 +23,7 @@ class KnownDamage:
         return len(self._state.quarantine)
 
     def first_from(self, offset: int) -> int | None:
-        """The first damaged offset that is not below ``offset``; None: there is none."""
+        """The first damaged offset that is not below ``offset``, if there is one."""
         for entry in self._state.quarantine:
             if entry.last_offset >= offset:
                 return max(entry.base_offset, offset)

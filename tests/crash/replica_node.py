@@ -88,7 +88,8 @@ class Node:
         )
         broker.topics.gives_leader_epochs = False
         if broker.topics.get("t") is None:
-            await broker.topics.create_topics([NewTopic("t", len(PLACES), {}, TOPIC_ID)])
+            wanted = NewTopic("t", len(PLACES), {}, TOPIC_ID)
+            await broker.topics.create_topics([wanted])
         broker.manager.cluster = self
         self._followed, self._fetchers = {}, {}
         self.changes, self.asked, self.answer = IsrChanges(self.node_id), None, None

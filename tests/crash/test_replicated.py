@@ -42,7 +42,9 @@ def check(world: World, place: TopicPartition) -> None:
     assert values == values_of(leader, place, FetchIsolation.LOG_END)
     for promised in (world.acknowledged, world.seen):
         of_place = {
-            offset: value for (known, offset), value in promised.items() if known == place
+            offset: value
+            for (known, offset), value in promised.items()
+            if known == place
         }
         assert of_place.items() <= values.items()
     copies = [data_of(world, each, place) for each in NODES]
