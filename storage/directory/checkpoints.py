@@ -150,9 +150,12 @@ class DirectoryCheckpoints:
         try:
             with self._lock:
                 for name, offsets in taken.offsets.items():
+                    written = self._written.get(name)
+                    if written is not None and written.number > taken.number:
+                        continue
                     if self._is_news(name, taken):
                         self._write(self._directory / name, offsets)
-                        self._written[name] = taken
+                    self._written[name] = taken  # what is earlier is no news any more
                 self._finished_count = max(self._finished_count, taken.number)
         except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self._directory, error) from error

@@ -22,10 +22,6 @@ from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.runtime.bugs import Bugs
-from odradek.protocol.messages.alter_partition import (
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-)
 from odradek.protocol.messages.fetch import FetchRequest
 from odradek.protocol.messages.list_offsets import ListOffsetsRequest
 from odradek.protocol.topic_partition import TopicPartition
@@ -35,6 +31,10 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, replicas
 
 if TYPE_CHECKING:
+    from odradek.protocol.messages.alter_partition import (
+        AlterPartitionRequest,
+        AlterPartitionResponse,
+    )
     from tests.crash.replicated import World
 
 PLACES = (TopicPartition("t", 0), TopicPartition("t", 1))

@@ -4,6 +4,7 @@ import pytest
 
 from odradek.broker.cluster.given_away import GivenAway
 from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
 from odradek.storage.values.log_read import FetchIsolation
 from tests.broker.cluster.fetchers.rig import LEADER, T0, Rig, rig_of
 from tests.broker.mirror.rig import SourceLog
@@ -104,6 +105,7 @@ async def test_the_log_of_another_topic_of_that_name_stays(tmp_path: Path) -> No
     two.mkdir()
     async with replicas(one, files) as broker:
         await with_a_record(broker)
+    files.unlink(LOG_DIR / META_PROPERTIES_NAME)
     async with replicas(two, files) as broker:
         await broker.create_topic()
         assert broker.topics.strangers == {T0}

@@ -263,9 +263,7 @@ async def test_only_what_has_changed_is_decided_again(tmp_path: Path) -> None:
 async def test_what_others_have_now_is_given_away(tmp_path: Path) -> None:
     first, second = TopicPartition("a", 0), TopicPartition("a", 1)
     async with world(tmp_path) as at:
-        await at.publish(
-            topic("a"), partition("a", 0, US), partition("a", 1, ANOTHER)
-        )
+        await at.publish(topic("a"), partition("a", 0, US), partition("a", 1, ANOTHER))
         assert at.gone == [({second}, True)], "nobody knows why it is here"
         moved = partition("a", 0, ANOTHER)
         moved.partition_epoch = 6

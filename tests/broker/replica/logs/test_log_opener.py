@@ -7,6 +7,7 @@ from odradek.broker.metadata.topic import NewTopic
 from odradek.broker.replica.logs.log_opener import LogOpener
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
 from odradek.storage.files.partition_metadata import format_partition_metadata
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
@@ -240,6 +241,7 @@ async def test_a_member_that_lost_its_catalogue_goes_on_with_its_logs(
         broker.manager.append_records({t0: batch_of(b"v")}, acks=1, timeout_ms=1000)
         await broker.commit()
     for name, end in (("member", 1), ("alone", 0)):
+        files.unlink(LOG_DIR / META_PROPERTIES_NAME)
         async with replicas(tmp_path / name, files) as broker:
             broker.topics.gives_leader_epochs = name == "alone"
             await broker.topics.create_topics([NewTopic("t", 1, {}, topic_id)])
