@@ -364,17 +364,6 @@ def test_who_gives_up_joining_holds_nobody_back() -> None:
     assert led.host.calls == ["check all"]
 
 
-def test_who_may_not_join_holds_nobody_back() -> None:
-    led = Led(1, 2)
-    led.fetch(3, 0)
-    append(led.partition, acks=1)
-    led.cluster.ineligible.add(3)
-    assert led.fetch(2, 1) == 0
-    led.host.calls.clear()
-    led.replication.on_answer(led.cluster.proposals[0], IneligibleReplica())
-    assert led.partition.view.high_watermark == 1
-    assert led.host.calls == ["check all"]
-
 
 def test_a_fetch_of_a_start_that_is_over_does_not_count() -> None:
     led = Led(1, 2, size=5)
