@@ -364,7 +364,6 @@ def test_who_gives_up_joining_holds_nobody_back() -> None:
     assert led.host.calls == ["check all"]
 
 
-
 def test_a_fetch_of_a_start_that_is_over_does_not_count() -> None:
     led = Led(1, 2, size=5)
     led.fetch(2, 3, broker_epoch=8)
