@@ -113,6 +113,12 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
+    def hang_up(self) -> None:
+        """From another thread: who waits for an answer here waits no longer."""
+        with suppress(OSError):
+            # That of TLS would have the waiting thread read what is no plain text.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
     def wait_for(self, timeout_s: float) -> None:
         """Wait so long for what is asked from now on."""
         self._timeout_s = timeout_s

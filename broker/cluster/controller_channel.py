@@ -55,6 +55,12 @@ class ControllerChannel:
         """
         return await self._threads.run(self._ask, request, response_class, timeout_s)
 
+    def drop_former_leader(self) -> None:
+        """Have nobody wait for the answer of somebody who does not lead any more."""
+        known = self._known
+        if known is not None and known[0] != self._leader():
+            known[1].hang_up()
+
     def close(self) -> None:
         """Hang up for good; nobody waits for what is still asked."""
         known = self._known

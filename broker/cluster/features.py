@@ -23,6 +23,8 @@ from odradek.broker.metadata.features import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from odradek.broker.quorum.image.image import MetadataImage
+
 # 3.7-IV2: directories of partitions are in the metadata log from there on.
 _METADATA_LEVEL_MIN: Final = 17
 
@@ -62,3 +64,16 @@ def why_not_of(levels: Mapping[str, int], controller: str) -> str | None:
         f" kafka-features --bootstrap-controller {controller} downgrade {changes} may"
         " change it"
     )
+
+
+def why_not_in(image: MetadataImage, node_id: int, controller: str) -> str | None:
+    """Why this broker fits no cluster of which ``image`` is the state."""
+    why_not = why_not_of(
+        {**image.features, "kraft.version": image.quorum.kraft_version}, controller
+    )
+    if why_not is not None:
+        return why_not
+    voters = {each.voter_id for each in image.quorum.voters}
+    if node_id in voters | set(image.controllers):
+        return f"node.id {node_id} is that of a controller of the cluster"
+    return None

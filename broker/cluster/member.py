@@ -21,6 +21,7 @@ from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import (
+    ErrorCode,
     InconsistentClusterId,
     KafkaError,
     MalformedRequest,
@@ -34,7 +35,7 @@ from odradek.protocol.messages.brokers import (
 )
 
 from .controller_channel import ControllerChannel
-from .features import why_not_of
+from .features import why_not_in
 from .membership import Membership, NotAdmitted, Stage
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.quorum.image.image import MetadataImage
+    from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.client.address import Address
     from odradek.client.connection import Connection
@@ -57,7 +59,10 @@ _Response = TypeVar("_Response", bound="Response")
 _logger = logging.getLogger(__name__)
 
 _FORWARDED_TIMEOUT_S: Final = 60.0
+_ISR_TIMEOUT_S: Final = 10.0  # the same may be asked again: it is agreed to once
 _BACKOFF_MS: Final = 100
+_APPLY_AGAIN_MS: Final = 1_000
+_APPLIED_TRIES: Final = 30  # then others had better do what this broker should
 
 
 class Member:
@@ -73,12 +78,14 @@ class Member:
         options: ClusterOptions,
         connect: Callable[[Address], Connection],
         clock: Clock,
+        bugs: Bugs,
     ) -> None:
         self.image: MetadataImage = EMPTY
         self.membership = Membership(identity, options.heartbeat_interval_ms)
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._options = options
         self._clock = clock
+        self._bugs = bugs
         self._controllers = controllers
         # Nobody, until we know that no controller has our id: it would be taken for it.
         self._observer = Observer(
@@ -144,7 +151,12 @@ class Member:
         await self._await_stage(
             Stage.CATCHING_UP, timeout_ms, "the broker is not registered"
         )
-        await self._take(image)
+        try:
+            await self._take(image)
+        except KafkaError as error:
+            raise StartError(
+                f"what the cluster has decided cannot be kept here: {error}"
+            ) from error
         self._tasks.append(loop.create_task(self._follow(), name="metadata log"))
         await self._await_stage(
             Stage.RECOVERING, timeout_ms, "the broker does not catch up"
@@ -199,15 +211,17 @@ class Member:
         """
         deadline_ms = self._clock.monotonic_ms() + int(_FORWARDED_TIMEOUT_S * 1000)
         while True:
+            why = "none of them leads"
             try:
-                return await self._requests.ask(
+                answer = await self._requests.ask(
                     request, response_class, _FORWARDED_TIMEOUT_S
                 )
+                if not _is_elsewhere(answer):
+                    return answer
             except OSError as error:
-                if self._clock.monotonic_ms() >= deadline_ms:
-                    raise RequestTimedOut(
-                        f"no controller has answered: {error}"
-                    ) from error
+                why = str(error) or repr(error)
+            if self._clock.monotonic_ms() >= deadline_ms:
+                raise RequestTimedOut(f"no controller has answered: {why}")
             await self._clock.sleep(_BACKOFF_MS)
 
     async def alter_partitions(
@@ -218,8 +232,7 @@ class Member:
         Raises:
             OSError, KafkaError, MalformedRequest: there is none; ask again.
         """
-        timeout_s = self._options.registration_timeout_ms / 1000
-        return await self._isr.ask(request, AlterPartitionResponse, timeout_s)
+        return await self._isr.ask(request, AlterPartitionResponse, _ISR_TIMEOUT_S)
 
     async def applied_until(
         self, is_there: Callable[[MetadataImage], bool], timeout_ms: int
@@ -241,9 +254,12 @@ class Member:
                 image = self._observer.replay.image
                 if image is not self.image:
                     self._check(image)
-                    await self._take(image)
+                    await self._take_at_last(image)
         except (StartError, MetadataLogError, InconsistentClusterId) as error:
             self._fail(f"the metadata log cannot be followed: {error}")
+        except Exception as error:  # else nobody would hear of it
+            self._bugs.record("the metadata log", error)
+            self._fail(f"the metadata log cannot be followed: {error!r}")
 
     async def _step(self) -> None:
         """Read on; what would have been in the way of joining may pass by now."""
@@ -253,6 +269,9 @@ class Member:
             raise
         except (KafkaError, OSError, MalformedRequest) as error:
             self._observer.lost(str(error) or repr(error))
+        if self._observer.leader is not None:
+            for each in (self._beats, self._isr, self._requests):
+                each.drop_former_leader()
         trouble = self._observer.trouble
         if bool(trouble) != self._is_in_trouble:
             self._is_in_trouble = bool(trouble)
@@ -260,6 +279,27 @@ class Member:
                 _logger.warning("the metadata log is not read: %s", trouble)
             else:
                 _logger.info("the metadata log is read again")
+
+    async def _take_at_last(self, image: MetadataImage) -> None:
+        """Apply an image, however often that fails, until it may fail for good.
+
+        It is the same one each time: what is done of it already is not to be seen in
+        the difference between the image before and a later one.
+        """
+        why = ""
+        for _ in range(_APPLIED_TRIES):
+            try:
+                await self._take(image)
+            except Exception as error:
+                if not why and not isinstance(error, KafkaError):
+                    self._bugs.record("what the controllers decided", error)
+                if not why:
+                    _logger.error("what was decided is not applied yet: %s", error)
+                why = str(error) or repr(error)
+            else:
+                return
+            await self._clock.sleep(_APPLY_AGAIN_MS)
+        raise StartError(f"what the cluster has decided cannot be applied: {why}")
 
     async def _take(self, image: MetadataImage) -> None:
         assert self._apply is not None
@@ -273,19 +313,9 @@ class Member:
     def _check(self, image: MetadataImage) -> None:
         """See that we fit the cluster."""
         leader = self._observer.leader or self._controllers[0]
-        why_not = why_not_of(
-            {**image.features, "kraft.version": image.quorum.kraft_version},
-            str(leader),
-        )
+        why_not = why_not_in(image, self.node_id, str(leader))
         if why_not is not None:
             raise StartError(why_not)
-        voters = {each.voter_id for each in image.quorum.voters} | set(
-            image.controllers
-        )
-        if self.node_id in voters:
-            raise StartError(
-                f"node.id {self.node_id} is that of a controller of the cluster"
-            )
 
     # Registration and heartbeats
 
@@ -298,7 +328,7 @@ class Member:
                     question = membership.next_question()
                     if question is None:
                         break
-                await self._ask(question.request)
+                await self._ask_or_note(question.request)
                 self._stage_changed.set()
         except NotAdmitted as error:
             self._fail(str(error))
@@ -313,6 +343,16 @@ class Member:
 
     def _wake(self) -> None:
         self._woken.set()
+
+    async def _ask_or_note(self, request: Request) -> None:
+        """Ask. What nobody expects ends no heartbeats: the next one may do better."""
+        try:
+            await self._ask(request)
+        except NotAdmitted:
+            raise
+        except Exception as error:
+            self._bugs.record("heartbeats", error)
+            self.membership.lost(repr(error))
 
     async def _ask(self, request: Request) -> None:
         answer: BrokerRegistrationResponse | BrokerHeartbeatResponse
@@ -351,3 +391,10 @@ class Member:
             self.failed.set_result(reason)
         self._stage_changed.set()
         _logger.error("%s", reason)
+
+
+def _is_elsewhere(answer: Response) -> bool:
+    """Whether it is that of a controller that leads no more: another one knows."""
+    parts = [answer, *getattr(answer, "topics", ())]
+    codes = (getattr(each, "error_code", ErrorCode.NONE) for each in parts)
+    return ErrorCode.NOT_CONTROLLER in codes

@@ -147,6 +147,8 @@ class Membership:
         Raises:
             NotAdmitted: the cluster will not have us.
         """
+        if self.stage is Stage.GONE:
+            return  # asked before the stop: nobody goes by it any more
         if response.error_code:
             self._refused(response.error_code, registered)
         elif isinstance(response, BrokerRegistrationResponse):

@@ -21,11 +21,12 @@ from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.broker.quorum.image.changes import PARTITIONS, changes
 from odradek.broker.quorum.image.image import EMPTY, OptionResource
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError, KafkaStorageError
 from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
 
 from .features import CLAIMED
+from .usable_options import UsableOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Set
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 _OF_TOPIC: Final = 2
+_OF_BROKER: Final = 4
 _KINDS: Final = {
-    4: ResourceKind.BROKER,
+    _OF_BROKER: ResourceKind.BROKER,
     16: ResourceKind.CLIENT_METRICS,
     32: ResourceKind.GROUP,
 }
@@ -100,6 +102,7 @@ class Publisher:
         self._replicas = replicas
         self._actions = actions
         self._node_id = node_id
+        self._usable = UsableOptions()
         self._refused: set[bytes] = set()  # topics that could not be kept, until now
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
@@ -128,10 +131,10 @@ class Publisher:
         topics = self._topics
         gone = [each for each in ids if topics.by_id(each) and each not in image.topics]
         if gone:
-            await self._actions.delete_topics(gone)
+            await self._delete(gone)
         there = [image.topics[each] for each in ids if each in image.topics]
         new = [each for each in there if topics.by_id(each.topic_id) is None]
-        made = await topics.take_topics([_new_topic(each, image) for each in new])
+        made = await topics.take_topics([self._new_topic(each, image) for each in new])
         refused = set()
         for each, why in zip(new, made, strict=True):
             if isinstance(why, KafkaError):
@@ -149,11 +152,28 @@ class Publisher:
         if wider:
             await topics.create_partitions(wider)
 
+    async def _delete(self, topic_ids: list[bytes]) -> None:
+        try:
+            await self._actions.delete_topics(topic_ids)
+        except KafkaStorageError as error:
+            if any(map(self._topics.by_id, topic_ids)):
+                raise  # nothing has happened
+            # Nobody sees them, and their names are reserved until it is done.
+            _logger.warning("topics are not wholly deleted yet: %s", error)
+
+    def _new_topic(self, topic: TopicImage, image: MetadataImage) -> NewTopic:
+        options = self._options_of(topic.name, image)
+        return NewTopic(topic.name, len(topic.partitions), options, topic.topic_id)
+
+    def _options_of(self, name: str, image: MetadataImage) -> Mapping[str, str]:
+        options = image.options.get(OptionResource(_OF_TOPIC, name), {})
+        return self._usable.of_topic(name, options)
+
     async def _publish_topic_options(
         self, names: Iterable[str], image: MetadataImage
     ) -> None:
         for name in names:
-            wanted = image.options.get(OptionResource(_OF_TOPIC, name), {})
+            wanted = self._options_of(name, image)
             topic = self._topics.get(name)
             if topic is not None and topic.options != wanted:
                 await self._topics.alter_options(name, lambda _, to=wanted: to)  # type: ignore[misc]
@@ -209,7 +229,8 @@ class Publisher:
     async def _publish_resources(
         self, before: MetadataImage, after: MetadataImage, *, is_first: bool
     ) -> None:
-        old, new = _resources_of(before), _resources_of(after)
+        old = _resources_of(before, after, self._node_id)
+        new = _resources_of(after, before, self._node_id)
         if is_first:
             for kind in _TAKEN:
                 for name, options in self._resources.all_of(kind):
@@ -249,11 +270,6 @@ def _what_changed(
     return ids, options
 
 
-def _new_topic(topic: TopicImage, image: MetadataImage) -> NewTopic:
-    options = image.options.get(OptionResource(_OF_TOPIC, topic.name), {})
-    return NewTopic(topic.name, len(topic.partitions), options, topic.topic_id)
-
-
 def _decision(partition: PartitionImage) -> LeaderAndIsr:
     return LeaderAndIsr(
         partition.leader,
@@ -264,15 +280,51 @@ def _decision(partition: PartitionImage) -> LeaderAndIsr:
     )
 
 
-def _resources_of(image: MetadataImage) -> dict[Resource, Mapping[str, str]]:
-    """Options, quotas, credentials and levels as the catalogue calls them."""
+def _resources_of(
+    image: MetadataImage, other: MetadataImage, node_id: int
+) -> dict[Resource, Mapping[str, str]]:
+    """Options, quotas, credentials and levels as the catalogue calls them.
+
+    Without those that are the same in the ``other`` image: sections in which nothing
+    was changed.
+    """
+    found: dict[Resource, Mapping[str, str]] = {}
+    if image.options is not other.options:
+        found |= _options_in(image, node_id)
+    if image.quotas is not other.quotas:
+        found |= _quotas_in(image)
+    if image.credentials is not other.credentials:
+        found |= _credentials_in(image)
+    if METADATA_VERSION in image.features:
+        levels = {name: "0" for name, _, _ in CLAIMED}
+        levels |= {name: str(level) for name, level in image.features.items()}
+        levels[KRAFT_VERSION] = str(image.quorum.kraft_version)
+        levels[_EPOCH] = str(image.features_offset)
+        found[_FEATURES] = levels
+    return found
+
+
+def _options_in(image: MetadataImage, node_id: int) -> dict[Resource, dict[str, str]]:
+    """Of brokers those of all and of this one: others have secrets in theirs."""
+    ours = frozenset({"", str(node_id)})
+    return {
+        Resource(_KINDS[each.kind], each.name): dict(options)
+        for each, options in image.options.items()
+        if each.kind in _KINDS and (each.kind != _OF_BROKER or each.name in ours)
+    }
+
+
+def _quotas_in(image: MetadataImage) -> dict[Resource, dict[str, str]]:
+    return {
+        QuotaEntity(tuple(sorted(entity))).resource: {
+            key: repr(value) for key, value in quotas.items()
+        }
+        for entity, quotas in image.quotas.items()
+    }
+
+
+def _credentials_in(image: MetadataImage) -> dict[Resource, dict[str, str]]:
     found: dict[Resource, dict[str, str]] = {}
-    for each, options in image.options.items():
-        if each.kind in _KINDS:
-            found[Resource(_KINDS[each.kind], each.name)] = dict(options)
-    for entity, quotas in image.quotas.items():
-        limits = {key: repr(value) for key, value in quotas.items()}
-        found[QuotaEntity(tuple(sorted(entity))).resource] = limits
     for (user, mechanism), known in image.credentials.items():
         if mechanism in frozenset(Mechanism):
             credential = ScramCredential(
@@ -280,10 +332,4 @@ def _resources_of(image: MetadataImage) -> dict[Resource, Mapping[str, str]]:
             )
             of_user = found.setdefault(Resource(ResourceKind.SCRAM, user), {})
             of_user[Mechanism(mechanism).title] = str(credential)
-    if METADATA_VERSION in image.features:
-        levels = {name: "0" for name, _, _ in CLAIMED}
-        levels |= {name: str(level) for name, level in image.features.items()}
-        levels[KRAFT_VERSION] = str(image.quorum.kraft_version)
-        levels[_EPOCH] = str(image.features_offset)
-        found[_FEATURES] = levels
-    return dict(found)
+    return found
