@@ -38,6 +38,7 @@ class LiveConfig:
         self.static = static
         self.current = static
         self._observers: list[Observer] = []
+        self._refused: set[str] = set()  # what the log has said of those now
 
     def watch(self, observer: Observer) -> None:
         """Call ``observer`` with the options of every change to come."""
@@ -45,23 +46,43 @@ class LiveConfig:
 
     def restore(self, everywhere: Mapping[str, str], here: Mapping[str, str]) -> None:
         """Begin with what was changed before the start, as far as it still can be."""
-        usable: list[dict[str, str]] = [{}, {}]
+        usable = self._usable(everywhere, here)
+        if any(usable):
+            self.current = with_changes(self.static, *usable)
+
+    def change(self, everywhere: Mapping[str, str], here: Mapping[str, str]) -> None:
+        """Take what is set now, and tell those who watch.
+
+        What was asked of us has been checked. What a cluster has decided need not have
+        been, or not by a broker like us: of that, take what can be used.
+        """
+        try:
+            self.current = with_changes(self.static, everywhere, here)
+            self._refused.clear()
+        except OptionError:
+            usable = self._usable(everywhere, here)
+            self.current = with_changes(self.static, *usable)
+        for observer in self._observers:
+            observer(self.current)
+
+    def _usable(
+        self, everywhere: Mapping[str, str], here: Mapping[str, str]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Those that can be used together. Of each other one the log says why not."""
+        usable: tuple[dict[str, str], dict[str, str]] = {}, {}
+        refused = set()
         for texts, kept in zip((everywhere, here), usable, strict=True):
             for some in _together(texts):
                 try:
                     with_changes(self.static, usable[0], {**usable[1], **some})
                 except OptionError as error:
-                    _logger.error("a changed option is not used: %s", error)
+                    refused.add(str(error))
                 else:
                     kept.update(some)
-        if any(usable):
-            self.current = with_changes(self.static, *usable)
-
-    def change(self, everywhere: Mapping[str, str], here: Mapping[str, str]) -> None:
-        """Take what is set now, and tell those who watch. It has been checked."""
-        self.current = with_changes(self.static, everywhere, here)
-        for observer in self._observers:
-            observer(self.current)
+        for each in sorted(refused - self._refused):
+            _logger.error("a changed option is not used: %s", each)
+        self._refused = refused
+        return usable
 
 
 def with_changes(
