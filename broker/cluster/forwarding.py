@@ -1,7 +1,8 @@
 """What the controllers decide is sent on to them, in an envelope (KIP-590).
 
 The request goes as the client has made it, with who the client is; the answer comes
-back as the controller has made it. The broker reads neither.
+back as the controller has made it. Of some requests the broker looks first at what the
+controllers do not look at, because they trust it to.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import (
     ErrorCode,
+    MalformedRequest,
     UnknownServerError,
     UnsupportedVersion,
 )
@@ -20,9 +22,12 @@ from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from odradek.protocol.schema import Request, Response
+
+    SendOn = Callable[[Any, Any], Awaitable[bytes]]
+    Look = Callable[[Any, Any, SendOn], Awaitable[Response | bytes]]
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -105,8 +110,12 @@ class Controllers(Protocol):
 class Forwarding:
     """Sends on what this broker does not decide."""
 
-    def __init__(self, controllers: Controllers) -> None:
+    def __init__(
+        self, controllers: Controllers, looks: Mapping[int, Look] | None = None
+    ) -> None:
+        """``looks`` answers requests of some APIs, or sends them on."""
         self._controllers = controllers
+        self._looks = looks or {}
         self._seen: Mapping[int, tuple[int, int]] = {}
         self._versions: tuple[Versions, ...] = ()
 
@@ -125,7 +134,18 @@ class Forwarding:
         """Whether requests of this API are for the controllers."""
         return api_key in FORWARDED
 
-    async def forward(self, ctx: Asker, request: Any) -> bytes:
+    async def forward(self, ctx: Asker, request: Any) -> Response | bytes:
+        """The answer, or its body as the controller has made it.
+
+        Raises:
+            KafkaError: as `send_on`, or it is refused here.
+        """
+        look = self._looks.get(request.api_key)
+        if look is None:
+            return await self.send_on(ctx, request)
+        return await look(ctx, request, self.send_on)
+
+    async def send_on(self, ctx: Asker, request: Any) -> bytes:
         """The body of the controller's answer.
 
         Raises:
@@ -142,7 +162,12 @@ class Forwarding:
             ),
             client_host_address=ipaddress.ip_address(ctx.peer_host).packed,
         )
-        answer = await self._controllers.ask_controller(envelope, EnvelopeResponse)
+        try:
+            answer = await self._controllers.ask_controller(envelope, EnvelopeResponse)
+        except MalformedRequest as error:  # which the client has not made
+            raise UnknownServerError(
+                f"what the controller answers cannot be read: {error}"
+            ) from error
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
             raise UnsupportedVersion
         if answer.error_code or answer.response_data is None:

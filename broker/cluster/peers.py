@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+    from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.messages.alter_partition import (
         AlterPartitionRequest,
@@ -55,12 +56,14 @@ class Peers:
         source: HasImage,
         controller: Controller,
         clock: Clock,
+        bugs: Bugs,
     ) -> None:
         self.node_id = node_id
         self.lag_max_ms = lag_max_ms
         self._source = source
         self._controller = controller
         self._clock = clock
+        self._bugs = bugs
         self._changes = IsrChanges(node_id)
         self._is_wanted = asyncio.Event()
 
@@ -87,8 +90,12 @@ class Peers:
         """Ask the controller; `Replication.on_answer` gets what it says."""
 
         def on_answer(answer: LeaderAndIsr | KafkaError) -> None:
-            if isinstance(partition.replication, Replication):
+            if not isinstance(partition.replication, Replication):
+                return
+            try:
                 partition.replication.on_answer(proposal, answer)
+            except Exception as error:  # the other partitions hear of theirs
+                self._bugs.record("an answer about in-sync replicas", error)
 
         number = partition.topic_partition.partition
         self._changes.propose(partition.topic_id, number, proposal, on_answer)
@@ -116,6 +123,9 @@ class Peers:
             try:
                 response = await self._controller.alter_partitions(request)
             except (OSError, KafkaError, MalformedRequest):
+                wait_ms = self._changes.lost()
+            except Exception as error:  # else nobody would ask ever again
+                self._bugs.record("in-sync replicas", error)
                 wait_ms = self._changes.lost()
             else:
                 wait_ms = self._changes.take(response)

@@ -6,6 +6,7 @@ the disks of other brokers, and nobody is to wait behind it who wants to write.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.cluster.controller_channel import ControllerChannel
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.marker_writer import Marker
     from odradek.broker.quorum.image.image import MetadataImage, PartitionImage
     from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.memory.limits import LimitedLog
     from odradek.broker.runtime.parked import Parked
     from odradek.client.address import Address
     from odradek.client.connection import Connection
@@ -46,6 +48,7 @@ class ClusterBrokers:
         address_of: Callable[[int], Address | None],
         connect: Callable[[Address], Connection],
         bugs: Bugs,
+        log: LimitedLog,
     ) -> None:
         """``address_of`` a broker is where others of the cluster reach it."""
         self.node_id = node_id
@@ -53,6 +56,7 @@ class ClusterBrokers:
         self._address_of = address_of
         self._connect = connect
         self._bugs = bugs
+        self._log = log
         self._questions: dict[tuple[str, int], Questions] = {}
 
     def leader_of(self, topic_partition: TopicPartition) -> int | None:
@@ -79,6 +83,15 @@ class ClusterBrokers:
             addition.transactional_id, addition, addition.partitions
         )
 
+    def look_again(self) -> None:
+        """The image is another one: what is asked of who is away is given up.
+
+        Others lead by now what that broker led, and are asked instead.
+        """
+        for (_, broker_id), questions in list(self._questions.items()):
+            if not self._is_there(broker_id):
+                questions.give_up()
+
     async def close(self) -> None:
         """Ask nobody any more."""
         for each in self._questions.values():
@@ -91,15 +104,23 @@ class ClusterBrokers:
         topic = None if topic_id is None else image.topics.get(topic_id)
         return None if topic is None else topic.partitions.get(topic_partition[1])
 
+    def _address_now(self, broker_id: int) -> Address | None:
+        return self._address_of(broker_id) if self._is_there(broker_id) else None
+
+    def _is_there(self, broker_id: int) -> bool:
+        found = self._source.image.brokers.get(broker_id)
+        return found is not None and not found.is_fenced
+
     def _to(self, broker_id: int, what: str, kind: Kind) -> Questions:
         found = self._questions.get((what, broker_id))
         if found is None:
+            name = f"{what} of broker {broker_id}"
             channel = ControllerChannel(
-                f"{what} of {broker_id}",
-                lambda: self._address_of(broker_id),
+                name,
+                partial(self._address_now, broker_id),
                 self._connect,
-                f"broker {broker_id} has no listener for other brokers",
+                f"broker {broker_id} is fenced, or has no listener for other brokers",
             )
-            found = Questions(kind, channel, self._bugs)
+            found = Questions(name, kind, channel, self._bugs, self._log)
             self._questions[what, broker_id] = found
         return found

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.cluster.controller_channel import ControllerChannel
     from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.memory.limits import LimitedLog
     from odradek.protocol.schema import Request, Response
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -56,11 +57,21 @@ class _Question(NamedTuple):
 class Questions:
     """The questions of one kind to one broker."""
 
-    def __init__(self, kind: Kind, channel: ControllerChannel, bugs: Bugs) -> None:
+    def __init__(
+        self,
+        name: str,
+        kind: Kind,
+        channel: ControllerChannel,
+        bugs: Bugs,
+        log: LimitedLog,
+    ) -> None:
+        """``name`` is what the log calls them."""
+        self._name = name
         self._kind = kind
         self._channel = channel
         self._bugs = bugs
-        self._waiting: list[_Question] = []
+        self._log = log
+        self._waiting: dict[Hashable, _Question] = {}
         self._asking: asyncio.Task[None] | None = None
 
     def ask(
@@ -69,15 +80,26 @@ class Questions:
         """The error code for each of the partitions.
 
         Answers are told apart by ``key``: of two with the same one, the second waits
-        for the answer to the first.
+        for the answer to the first. One that waits is not asked any more when it is
+        put again: who puts it again has given up the first.
         """
         question = _Question(key, content, partitions, Parked())
-        self._waiting.append(question)
+        given_up = self._waiting.pop((key, partitions), None)
+        self._waiting[key, partitions] = question
+        if given_up is not None:
+            self._tell({key: given_up}, {})
         if self._asking is None:
             self._asking = asyncio.get_running_loop().create_task(
                 self._ask_all(), name="questions to a broker"
             )
         return question.answer
+
+    def give_up(self) -> None:
+        """The broker is away: who waits hears now that there is no answer."""
+        self._channel.drop_former_leader()
+        waiting, self._waiting = self._waiting, {}
+        for each in waiting.values():
+            self._tell({each.key: each}, {})
 
     async def close(self) -> None:
         """Ask nothing any more; who waits is told that there was no answer."""
@@ -97,10 +119,10 @@ class Questions:
 
     def _taken(self) -> dict[Hashable, _Question]:
         taken: dict[Hashable, _Question] = {}
-        left = []
-        for each in self._waiting:
+        left = {}
+        for place, each in self._waiting.items():
             if each.key in taken or len(taken) == TOGETHER_MAX:
-                left.append(each)
+                left[place] = each
             else:
                 taken[each.key] = each
         self._waiting = left
@@ -111,8 +133,10 @@ class Questions:
         try:
             request = self._kind.request([each.content for each in asked.values()])
             found = self._kind.answers(await self._answer(request))
-        except (KafkaError, OSError, MalformedRequest):
-            pass  # asked again by whoever needs it
+        except (KafkaError, OSError, MalformedRequest) as error:
+            # Asked again by whoever needs it, which may be often.
+            why = f"{self._name} get no answer: {str(error) or repr(error)}"
+            self._log.warn_once((self._name, type(error)), why)
         except Exception as error:
             self._bugs.record("questions to a broker", error)
         finally:

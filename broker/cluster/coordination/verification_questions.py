@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import (
+    ClusterAuthorizationFailed,
+    ErrorCode,
+    error_class,
+)
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -53,7 +57,17 @@ class VerificationQuestions:
         )
 
     def answers(self, response: AddPartitionsToTxnResponse) -> dict[Hashable, Codes]:
-        """The error codes, by the transactional id."""
+        """The error codes, by the transactional id.
+
+        Raises:
+            KafkaError: it takes no such question, of us or of anybody.
+        """
+        if response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+            raise ClusterAuthorizationFailed(
+                "the user of this broker needs CLUSTER_ACTION on the cluster there"
+            )
+        if response.error_code:
+            raise error_class(response.error_code)
         return {
             each.transactional_id: {
                 TopicPartition(

@@ -24,6 +24,7 @@ from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
+from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.producers.append_info import AppendOrigin
@@ -99,6 +100,7 @@ class LogMarkerWriter:
         self._topics = topics
         self._clock = clock
         self._run_soon = run_soon
+        self._log = LimitedLog(clock, _logger.warning)
         self._is_closed = False
         self.other_brokers: OtherBrokers | None = None  # this one leads everything
 
@@ -238,12 +240,11 @@ class LogMarkerWriter:
                 on_done()
                 return
             if retry_ms >= RETRY_MAX_MS:
-                _logger.warning(
-                    "the end of a transaction of producer %d cannot be written to %s "
-                    "yet (%s)",
-                    marker.producer.producer_id,
-                    ", ".join(map(str, left)),
-                    ErrorCode(codes[left[0]]).name,
+                where, why = ", ".join(map(str, left)), ErrorCode(codes[left[0]]).name
+                self._log.warn(
+                    "the end of a transaction of producer "
+                    f"{marker.producer.producer_id} cannot be written to {where} yet "
+                    f"({why})"
                 )
             next_ms = min(2 * retry_ms, RETRY_MAX_MS)
             again = partial(self._try, marker, left, on_done, next_ms, is_wanted)

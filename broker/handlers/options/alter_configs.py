@@ -7,7 +7,7 @@ them; the levels of loggers hold until the broker stops.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.config.client_metrics_config import (
     CLIENT_METRICS_OPTIONS,
@@ -51,6 +51,7 @@ from odradek.protocol import acls
 from odradek.protocol.errors import ErrorCode, InvalidConfig, InvalidRequest, KafkaError
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
+    AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
     IncrementalAlterConfigsRequest,
@@ -66,14 +67,11 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.services import Services
-    from odradek.protocol.messages.configs import (
-        AlterConfigsResource,
-        ReplacedConfigsResource,
-    )
+    from odradek.protocol.messages.configs import ReplacedConfigsResource
 
     Options = Mapping[str, str]
-    _Resource = AlterConfigsResource | ReplacedConfigsResource
-    _Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
+    AlteredResource = AlterConfigsResource | ReplacedConfigsResource
+    AlterRequest = AlterConfigsRequest | IncrementalAlterConfigsRequest
 
 _NEEDS = needs.inside(
     needs.topic(acls.Operation.ALTER_CONFIGS),
@@ -87,13 +85,7 @@ async def handle_incremental_alter_configs(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     """Change single options (KIP-339)."""
-
-    def edit_of(resource: AlterConfigsResource) -> _Edit:
-        return _Single(
-            [Alteration(x.name, x.config_operation, x.value) for x in resource.configs]
-        )
-
-    responses = await _alter_all(ctx, request, edit_of)
+    responses = await _alter_all(ctx, request)
     return IncrementalAlterConfigsResponse(responses=responses)
 
 
@@ -102,11 +94,7 @@ async def handle_alter_configs(
     ctx: RequestContext, request: AlterConfigsRequest
 ) -> AlterConfigsResponse:
     """Put options in the place of all that were set."""
-
-    def edit_of(resource: ReplacedConfigsResource) -> _Edit:
-        return _Whole(replacing((x.name, x.value) for x in resource.configs))
-
-    return AlterConfigsResponse(responses=await _alter_all(ctx, request, edit_of))
+    return AlterConfigsResponse(responses=await _alter_all(ctx, request))
 
 
 @answers_errors(IncrementalAlterConfigsRequest)
@@ -115,7 +103,7 @@ def refuse_incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     """The error at every resource."""
     return IncrementalAlterConfigsResponse(
-        responses=[_answer(resource, error) for resource in request.resources]
+        responses=[answered(resource, error) for resource in request.resources]
     )
 
 
@@ -125,11 +113,11 @@ def refuse_alter_configs(
 ) -> AlterConfigsResponse:
     """The error at every resource."""
     return AlterConfigsResponse(
-        responses=[_answer(resource, error) for resource in request.resources]
+        responses=[answered(resource, error) for resource in request.resources]
     )
 
 
-class _Single:
+class SingleEdit:
     """Single options to change."""
 
     def __init__(self, alterations: Sequence[Alteration]) -> None:
@@ -160,7 +148,7 @@ class _Single:
         return altered(options, self.alterations, default)
 
 
-class _Whole:
+class WholeEdit:
     """Options in the place of all that are set."""
 
     deleted_names = ()  # nobody has named what goes
@@ -178,17 +166,30 @@ class _Whole:
         return self.options
 
 
-_Edit = _Single | _Whole
+Edit = SingleEdit | WholeEdit
+
+
+def edit_of(resource: AlteredResource) -> Edit:
+    """What a request makes of the options of one resource.
+
+    Raises:
+        InvalidRequest: one option twice, or without a value.
+    """
+    if isinstance(resource, AlterConfigsResource):
+        return SingleEdit(
+            [Alteration(x.name, x.config_operation, x.value) for x in resource.configs]
+        )
+    return WholeEdit(replacing((x.name, x.value) for x in resource.configs))
 
 
 async def _alter_all(
-    ctx: RequestContext, request: _Request, edit_of: Callable[[Any], _Edit]
+    ctx: RequestContext, request: AlterRequest
 ) -> list[AlterConfigsResourceResponse]:
     """Each resource for itself; one that comes twice is refused."""
     keys = [(each.resource_type, each.resource_name) for each in request.resources]
     counts = Counter(keys)
     responses = []
-    resources: Sequence[_Resource] = request.resources
+    resources: Sequence[AlteredResource] = request.resources
     for resource, key in zip(resources, keys, strict=True):
         error = None
         try:
@@ -199,12 +200,12 @@ async def _alter_all(
             await _alter(ctx.services, *key, edit, request.validate_only)
         except KafkaError as refusal:
             error = refusal
-        responses.append(_answer(resource, error))
+        responses.append(answered(resource, error))
     return responses
 
 
 async def _alter(
-    services: Services, kind: int, name: str, edit: _Edit, validate_only: bool
+    services: Services, kind: int, name: str, edit: Edit, validate_only: bool
 ) -> None:
     match kind:
         case ResourceType.TOPIC:
@@ -219,14 +220,14 @@ async def _alter(
             if not name:
                 raise InvalidRequest("Subscription name can't be empty")
             await _alter_client_metrics(services, name, edit, validate_only)
-        case ResourceType.BROKER_LOGGER if isinstance(edit, _Single):
-            _alter_levels(services, name, edit, validate_only)
+        case ResourceType.BROKER_LOGGER if isinstance(edit, SingleEdit):
+            alter_levels(services, name, edit, validate_only)
         case _:
             raise InvalidRequest(f"Unknown resource type {kind}")
 
 
 async def _alter_topic(
-    services: Services, name: str, edit: _Edit, validate_only: bool
+    services: Services, name: str, edit: Edit, validate_only: bool
 ) -> None:
     def decide(options: ChosenOptions) -> ChosenOptions:
         config = services.config
@@ -248,10 +249,10 @@ async def _alter_topic(
 
 
 async def _alter_broker(
-    services: Services, name: str, edit: _Edit, validate_only: bool
+    services: Services, name: str, edit: Edit, validate_only: bool
 ) -> None:
     if name:
-        _check_broker(name, services.node_id)
+        check_broker_id(name, services.node_id)
     _check_set_everywhere(services, name, edit)
     static = services.live.static
     check_changes(edit.set_names, static, of_all=not name)
@@ -288,7 +289,7 @@ async def _alter_broker(
         await services.certificates.look()
 
 
-def _check_set_everywhere(services: Services, name: str, edit: _Edit) -> None:
+def _check_set_everywhere(services: Services, name: str, edit: Edit) -> None:
     """See that what is always set for all brokers stays so, and for none alone."""
     touched = {*edit.deleted_names}
     if name:  # what was set for one before it was like this may be taken away
@@ -302,7 +303,7 @@ def _check_set_everywhere(services: Services, name: str, edit: _Edit) -> None:
 
 
 async def _alter_group(
-    services: Services, name: str, edit: _Edit, validate_only: bool
+    services: Services, name: str, edit: Edit, validate_only: bool
 ) -> None:
     def decide(options: Options) -> dict[str, str]:
         config = services.config
@@ -316,7 +317,7 @@ async def _alter_group(
 
 
 async def _alter_client_metrics(
-    services: Services, name: str, edit: _Edit, validate_only: bool
+    services: Services, name: str, edit: Edit, validate_only: bool
 ) -> None:
     def decide(options: Options) -> dict[str, str]:
         after = edit.apply(
@@ -331,10 +332,15 @@ async def _alter_client_metrics(
     await _change(services, resource, decide, validate_only)
 
 
-def _alter_levels(
-    services: Services, name: str, edit: _Single, validate_only: bool
+def alter_levels(
+    services: Services, name: str, edit: SingleEdit, validate_only: bool
 ) -> None:
-    _check_broker(name, services.node_id)
+    """Set the levels of loggers of this broker, until it stops.
+
+    Raises:
+        InvalidRequest, InvalidConfig: there are none such.
+    """
+    check_broker_id(name, services.node_id)
     check_alterations(edit.alterations, _level)
     check_levels(edit.alterations)
     if not validate_only:
@@ -358,7 +364,12 @@ async def _change(
         await services.resources.alter(resource, decide)
 
 
-def _check_broker(name: str, node_id: int) -> None:
+def check_broker_id(name: str, node_id: int) -> None:
+    """See that it is this broker whose options are to be changed.
+
+    Raises:
+        InvalidRequest: it is another one, or none.
+    """
     if not name.lstrip("-").isdecimal():
         raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
     if name != str(node_id):
@@ -367,9 +378,10 @@ def _check_broker(name: str, node_id: int) -> None:
         )
 
 
-def _answer(
-    resource: _Resource, error: KafkaError | None
+def answered(
+    resource: AlteredResource, error: KafkaError | None
 ) -> AlterConfigsResourceResponse:
+    """What a client hears of one resource."""
     return AlterConfigsResourceResponse(
         error_code=ErrorCode.NONE if error is None else error.code,
         error_message=None if error is None else str(error),

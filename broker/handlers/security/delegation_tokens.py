@@ -7,7 +7,7 @@ token, its hmac, is in the answers and nowhere else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.metadata.client_quotas import ANONYMOUS
 from odradek.broker.requests import needs
@@ -33,9 +33,19 @@ from odradek.protocol.messages.delegation_tokens import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from odradek.broker.metadata.delegation_token import DelegationToken
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.schema import Response
+
+    SendOn = Callable[[Any, Any], Awaitable[bytes]]
+    _Request = (
+        CreateDelegationTokenRequest
+        | RenewDelegationTokenRequest
+        | ExpireDelegationTokenRequest
+    )
 
 NO_TIME = -1
 _USER = "User"
@@ -50,20 +60,9 @@ async def handle_create_delegation_token(
     ctx: RequestContext, request: CreateDelegationTokenRequest
 ) -> CreateDelegationTokenResponse:
     """Make a token of who asks, or of an owner for whom it may (KIP-373)."""
-    requester = owner = ctx.connection.principal
-    if request.owner_principal_name:
-        owner = f"{request.owner_principal_type or ''}:{request.owner_principal_name}"
-    principal_type, _, principal_name = owner.partition(":")
-    requester_type, _, requester_name = requester.partition(":")
-    response = CreateDelegationTokenResponse(
-        principal_type=principal_type,
-        principal_name=principal_name,
-        token_requester_principal_type=requester_type,
-        token_requester_principal_name=requester_name,
-        issue_timestamp_ms=NO_TIME,
-        expiry_timestamp_ms=NO_TIME,
-        max_timestamp_ms=NO_TIME,
-    )
+    requester = ctx.connection.principal
+    owner = _owner(ctx, request)
+    response = _no_token(ctx, request)
     response.error_code = _why_no_token(ctx, request, owner)
     if response.error_code:
         return response
@@ -145,6 +144,52 @@ def handle_describe_delegation_token(
             and _sees(ctx, token)
         ]
     )
+
+
+async def ask_for_tokens_in_cluster(
+    ctx: RequestContext, request: _Request, send_on: SendOn
+) -> Response | bytes:
+    """Have the controllers answer. How the client has logged in they cannot see.
+
+    They take it that the broker has looked, as Apache Kafka's brokers do.
+    """
+    try:
+        _check_login(ctx)
+    except DelegationTokenRequestNotAllowed as error:
+        refused: Any = _no_answer(ctx, request)
+        refused.error_code = error.code
+        return cast("Response", refused)
+    return await send_on(ctx, request)
+
+
+def _no_answer(ctx: RequestContext, request: _Request) -> Response:
+    if isinstance(request, CreateDelegationTokenRequest):
+        return _no_token(ctx, request)
+    if isinstance(request, RenewDelegationTokenRequest):
+        return RenewDelegationTokenResponse(expiry_timestamp_ms=NO_TIME)
+    return ExpireDelegationTokenResponse(expiry_timestamp_ms=NO_TIME)
+
+
+def _no_token(
+    ctx: RequestContext, request: CreateDelegationTokenRequest
+) -> CreateDelegationTokenResponse:
+    owner_type, _, owner_name = _owner(ctx, request).partition(":")
+    requester_type, _, requester_name = ctx.connection.principal.partition(":")
+    return CreateDelegationTokenResponse(
+        principal_type=owner_type,
+        principal_name=owner_name,
+        token_requester_principal_type=requester_type,
+        token_requester_principal_name=requester_name,
+        issue_timestamp_ms=NO_TIME,
+        expiry_timestamp_ms=NO_TIME,
+        max_timestamp_ms=NO_TIME,
+    )
+
+
+def _owner(ctx: RequestContext, request: CreateDelegationTokenRequest) -> str:
+    if not request.owner_principal_name:
+        return ctx.connection.principal
+    return f"{request.owner_principal_type or ''}:{request.owner_principal_name}"
 
 
 def _why_no_token(
