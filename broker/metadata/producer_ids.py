@@ -6,6 +6,7 @@ first id of it is given.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +39,7 @@ class ProducerIds:
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self._block = range(0)
+        self._filling: asyncio.Task[None] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -82,5 +84,15 @@ class ProducerIds:
             KafkaStorageError: the catalogue cannot be written.
         """
         while not self._block:
-            # Two that wait here take a block each; what one leaves is not used.
+            if self._filling is None:
+                self._filling = asyncio.get_running_loop().create_task(
+                    self._fill(), name="a block of producer ids"
+                )
+            # Shielded: others wait for the same block.
+            await asyncio.shield(self._filling)
+
+    async def _fill(self) -> None:
+        try:
             self._block = await self._topics.allocate_producer_id_block()
+        finally:
+            self._filling = None

@@ -20,15 +20,17 @@ from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.runtime.start_error import StartError
 from odradek.broker.security.outgoing import Outgoing
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
+    from odradek.broker.cluster.forwarding import Look
     from odradek.broker.cluster.given_away import GivenAway
     from odradek.broker.cluster.kept_epoch import KeptEpoch
     from odradek.broker.cluster.member import Member
@@ -83,6 +85,7 @@ class Joining:
                 "sasl.mechanism.controller.protocol",
             ),
             services.clock,
+            services.bugs,
         )
         self._topics: MemberTopics = topics
         self._given_away: GivenAway = _given_away_of(services)
@@ -100,6 +103,7 @@ class Joining:
             self._publisher,
             self.member,
             services.clock,
+            services.bugs,
         )
         services.replica_manager.cluster = self._peers
         self._fetchers: Fetchers = self._make_fetchers(config, options)
@@ -107,7 +111,9 @@ class Joining:
         self._brokers: ClusterBrokers = self._make_brokers(config, options)
         self._asking: asyncio.Task[None] | None = None
         topics.controller = self.member
-        services.cluster = ClusterView(self._publisher, Forwarding(self.member))
+        services.cluster = ClusterView(
+            self._publisher, Forwarding(self.member, _looks_before_forwarding())
+        )
 
     def _identity(self, config: BrokerConfig) -> Identity:
         from odradek.broker.cluster.membership import Identity
@@ -145,6 +151,7 @@ class Joining:
             partial(self._address_of, options.listener_name),
             _connecting_to_brokers(config, options),
             services.bugs,
+            services.client_log,
         )
         services.transactions.use_brokers(found)
         return found
@@ -198,6 +205,7 @@ class Joining:
 
     async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
         await self._publisher.publish(before, after)
+        self._brokers.look_again()
         if before.brokers is not after.brokers:
             self._decisions.look_again()
         if self.member.broker_epoch != NO_EPOCH:
@@ -227,12 +235,14 @@ class Joining:
 
     async def leave(self) -> None:
         """Stop, once others have what this broker leads."""
+        # We stop already: a signal of our own would be the second, which ends at once.
+        self.member.failed.remove_done_callback(_stop)
         await self.member.leave()
         await self._fetchers.stop()
 
     async def close(self) -> None:
         """Be no broker of the cluster any more."""
-        self.member.failed.remove_done_callback(_stop)
+        self.member.failed.remove_done_callback(_stop)  # if we were never to leave
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
@@ -356,6 +366,24 @@ def endpoints_of(config: BrokerConfig) -> tuple[Endpoint, ...]:
         number = _PROTOCOL_NUMBERS[listener.security_protocol]
         endpoints.append(Endpoint(listener.name, *address, number))
     return tuple(endpoints)
+
+
+def _looks_before_forwarding() -> Mapping[int, Look]:
+    """Of requests that are for the controllers, what they leave to brokers."""
+    from odradek.broker.handlers.options.configs_in_cluster import (
+        alter_configs_in_cluster,
+    )
+    from odradek.broker.handlers.security.delegation_tokens import (
+        ask_for_tokens_in_cluster,
+    )
+
+    return {
+        ApiKey.ALTER_CONFIGS: alter_configs_in_cluster,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: alter_configs_in_cluster,
+        ApiKey.CREATE_DELEGATION_TOKEN: ask_for_tokens_in_cluster,
+        ApiKey.RENEW_DELEGATION_TOKEN: ask_for_tokens_in_cluster,
+        ApiKey.EXPIRE_DELEGATION_TOKEN: ask_for_tokens_in_cluster,
+    }
 
 
 def _stop(_: asyncio.Future[str]) -> None:
