@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
 from odradek.broker.metadata.auto_create import make_topic
@@ -57,10 +57,16 @@ if TYPE_CHECKING:
     Decide = Callable[[TransactionShard], Decision]
     Refuse = Callable[[KafkaError], T]
 
+E = TypeVar("E", bound=KafkaError)
+
 # Until a client is told to try again, which it does in 20 to 100 ms.
 PATIENCE_MS = 100
 
 _logger = logging.getLogger(__name__)
+
+
+class NoProducerId(CoordinatorLoadInProgress):
+    """There is no producer id at hand."""
 
 
 class ReadyProducerIds:
@@ -74,7 +80,7 @@ class ReadyProducerIds:
         """A producer id that nobody had before.
 
         Raises:
-            CoordinatorLoadInProgress: none is at hand; a block is on its way.
+            NoProducerId: none is at hand; a block is on its way.
         """
         producer_id = self._producer_ids.next_or_none()
         if producer_id is None:
@@ -82,7 +88,7 @@ class ReadyProducerIds:
                 self._filling = asyncio.get_running_loop().create_task(
                     self._fill(), name="producer ids"
                 )
-            raise CoordinatorLoadInProgress
+            raise NoProducerId
         return producer_id
 
     async def close(self) -> None:
@@ -197,14 +203,21 @@ class TransactionCoordinator:
         answer: Callable[[ProducerIdentity], T],
         refuse: Refuse[T],
     ) -> T | Parked[T] | Coroutine[Any, Any, T | Parked[T]]:
-        """The answer of an InitProducerId; a coroutine when ids have run out."""
-        if self._producer_ids.is_empty:
-            return self._init_with_new_block(wanted, answer, refuse)
-        return self._act(
+        """The answer of an InitProducerId; a coroutine when it waits for new ids."""
+        is_asked = True
+
+        def refuse_or_wait(error: KafkaError) -> T | NoProducerId:
+            return _kept(error, refuse, NoProducerId) if is_asked else refuse(error)
+
+        answered = self._act(
             wanted.transactional_id,
             lambda shard: decide_init_producer(shard, wanted, answer, refuse),
-            refuse,
+            refuse_or_wait,
         )
+        is_asked = False  # what is parked is refused as everything is
+        if isinstance(answered, NoProducerId):
+            return self._init_with_new_block(wanted, answer, refuse)
+        return cast("T | Parked[T]", answered)
 
     async def _init_with_new_block(
         self,
@@ -217,13 +230,22 @@ class TransactionCoordinator:
         return await answered if isinstance(answered, Parked | Coroutine) else answered
 
     def add_partitions(
-        self, addition: Addition, response: T, refuse: Refuse[T]
+        self,
+        addition: Addition,
+        response: T,
+        refuse: Refuse[T],
+        *,
+        is_patient: bool = True,
     ) -> T | Parked[T]:
-        """``response``, when the partitions take part for good."""
+        """``response``, when the partitions take part for good.
+
+        Without patience what is being ended is refused at once.
+        """
         return self._act(
             addition.transactional_id,
             lambda shard: decide_add_partitions(shard, addition, response),
             refuse,
+            is_patient=is_patient,
         )
 
     def verify(
@@ -231,12 +253,15 @@ class TransactionCoordinator:
         addition: Addition,
         answer: Callable[[dict[TopicPartition, int]], T],
         refuse: Refuse[T],
+        *,
+        is_patient: bool = True,
     ) -> T | Parked[T]:
         """What ``answer`` makes of an error code for each partition."""
         return self._act(
             addition.transactional_id,
             lambda shard: decide_verify(shard, addition, answer),
             refuse,
+            is_patient=is_patient,
         )
 
     def admit(
@@ -278,11 +303,20 @@ class TransactionCoordinator:
         )
 
     def _act(
-        self, transactional_id: str, decide: Decide, refuse: Refuse[T]
+        self,
+        transactional_id: str,
+        decide: Decide,
+        refuse: Refuse[T],
+        *,
+        is_patient: bool = True,
     ) -> T | Parked[T]:
         """What the shard decides; if it is ending a transaction, what it does then."""
+        if not is_patient:
+            return self.runtime.act(transactional_id, decide, refuse)
         answer = self.runtime.act(
-            transactional_id, decide, lambda error: _kept(error, refuse)
+            transactional_id,
+            decide,
+            lambda error: _kept(error, refuse, ConcurrentTransactions),
         )
         if not isinstance(answer, ConcurrentTransactions):
             # What is parked is refused for what the log says, and never for that.
@@ -333,7 +367,7 @@ class TransactionCoordinator:
             self.runtime.unload()
 
 
-def _kept(error: KafkaError, refuse: Refuse[T]) -> T | ConcurrentTransactions:
-    if isinstance(error, ConcurrentTransactions):
+def _kept(error: KafkaError, refuse: Refuse[T], kept: type[E]) -> T | E:
+    if isinstance(error, kept):
         return error.as_value()
     return refuse(error)

@@ -128,10 +128,11 @@ def _add_or_verify(
     if unknown:
         return finish(unknown)
     transactions = ctx.services.transactions
+    # One answer for all: nobody waits for the end of somebody else's transaction.
     if asked.verify_only:
-        return transactions.verify(addition, finish, refuse)
+        return transactions.verify(addition, finish, refuse, is_patient=False)
     added = finish(dict.fromkeys(wanted, ErrorCode.NONE))
-    return transactions.add_partitions(addition, added, refuse)
+    return transactions.add_partitions(addition, added, refuse, is_patient=False)
 
 
 def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
