@@ -8,6 +8,8 @@ whose files go.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from odradek.broker.metadata.topic_names import (
@@ -16,9 +18,14 @@ from odradek.broker.metadata.topic_names import (
     TRANSACTION_STATE,
 )
 from odradek.broker.metadata.topics import Topics
+from odradek.broker.runtime.clock import SystemClock
+from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
+    ErrorCode,
     KafkaError,
+    MalformedRequest,
+    UnknownServerError,
     UnknownTopicOrPartition,
     error_class,
 )
@@ -40,11 +47,14 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.catalog.catalog import Catalog
     from odradek.broker.metadata.topic import NewTopic, Topic
     from odradek.broker.quorum.image.image import MetadataImage
+    from odradek.broker.runtime.clock import Clock
     from odradek.protocol.schema import Request, Response
 
 _Response = TypeVar("_Response", bound="Response")
 
 _CREATION_TIMEOUT_MS: Final = 30_000
+# Clients wait for longer, but for all that they have asked about; then they ask again.
+_PATIENCE_S: Final = 2.0
 _FACTOR: Final = "replication factor"
 _FROM_DEFAULTS: Final = -1
 _MIN_IN_SYNC: Final = "min.insync.replicas"
@@ -62,6 +72,12 @@ _COPIES: Final = {
     },
 }
 _OF_OTHERS: Final = {_FACTOR: ("default.replication.factor", _FROM_DEFAULTS)}
+_NOT_ALLOWED: Final = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+)
+
+_logger = logging.getLogger(__name__)
 
 
 class Controller(Protocol):
@@ -91,10 +107,14 @@ class MemberTopics(Topics):
 
     gives_leader_epochs = False
 
-    def __init__(self, catalog: Catalog, config: BrokerConfig) -> None:
+    def __init__(
+        self, catalog: Catalog, config: BrokerConfig, clock: Clock | None = None
+    ) -> None:
         """``config`` says how many copies there are of what brokers ask for."""
         super().__init__(catalog)
         self._config = config
+        self._log = LimitedLog(clock or SystemClock(), _logger.warning)
+        self._creations: dict[str, asyncio.Task[dict[str, KafkaError]]] = {}
         self.controller: Controller | None = None
 
     async def take_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
@@ -102,34 +122,74 @@ class MemberTopics(Topics):
         return await super().create_topics(wanted)
 
     async def create_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
-        """Ask the controllers for topics, and wait until they are known here."""
-        if not wanted:
-            return []
-        controller = self._controller
+        """Ask the controllers for topics, and wait a moment until they are known here.
+
+        What somebody has asked for already is not asked for again. One that takes
+        longer is unknown until then.
+        """
+        new = [each for each in wanted if each.name not in self._creations]
+        if new:
+            creation = asyncio.get_running_loop().create_task(
+                self._create(new), name="topics of the cluster"
+            )
+            self._creations |= dict.fromkeys([each.name for each in new], creation)
+        creations = [self._creations[each.name] for each in wanted]
+        if creations:
+            await asyncio.wait(creations, timeout=_PATIENCE_S)
+        made: list[Topic | KafkaError] = []
+        for each, creation in zip(wanted, creations, strict=True):
+            refused = creation.result().get(each.name) if creation.done() else None
+            made.append(refused or self.get(each.name) or UnknownTopicOrPartition())
+        return made
+
+    async def _create(self, wanted: list[NewTopic]) -> dict[str, KafkaError]:
+        """Return when they are known here; why not, of those that will not be."""
+        try:
+            refused = await self._ask_for(wanted)
+        except KafkaError as error:
+            refused = dict.fromkeys([each.name for each in wanted], error.as_value())
+        finally:
+            for each in wanted:
+                self._creations.pop(each.name, None)
+        for name, error in refused.items():
+            self._tell(name, error)
+        return refused
+
+    async def _ask_for(self, wanted: list[NewTopic]) -> dict[str, KafkaError]:
         request = CreateTopicsRequest(
             topics=[_asked(each, self._config) for each in wanted],
             timeout_ms=_CREATION_TIMEOUT_MS,
         )
-        response = await controller.ask_controller(request, CreateTopicsResponse)
+        response = await self._ask(request, CreateTopicsResponse)
         refused = {
-            each.name: error_class(each.error_code)(each.error_message or "")
+            each.name: error_class(each.error_code)(each.error_message or None)
             for each in response.topics
             if each.error_code
         }
         names = [each.name for each in wanted if each.name not in refused]
-        await controller.applied_until(
+        await self._controller.applied_until(
             lambda image: all(name in image.topic_ids for name in names),
             _CREATION_TIMEOUT_MS,
         )
-        return [
-            refused.get(each.name) or self.get(each.name) or UnknownTopicOrPartition()
-            for each in wanted
-        ]
+        return refused
+
+    def _tell(self, name: str, error: KafkaError) -> None:
+        """What clients are not told, or cannot help: why there is no such topic."""
+        if error.code == ErrorCode.TOPIC_ALREADY_EXISTS:
+            return
+        advice = ""
+        if error.code in _NOT_ALLOWED:
+            advice = "; the user of this broker needs CREATE on the cluster there"
+        elif error.code == ErrorCode.INVALID_REPLICATION_FACTOR:
+            option, _ = _COPIES.get(name, _OF_OTHERS)[_FACTOR]
+            advice = f"; {option} says how many copies it gets"
+        line = f"the controllers make no topic {name}: {error}{advice}"
+        self._log.warn_once((name, error.code), line)
 
     async def allocate_producer_id_block(self) -> range:
         """Ask the controllers for producer ids that nobody else has."""
         controller = self._controller
-        response = await controller.ask_controller(
+        response = await self._ask(
             AllocateProducerIdsRequest(
                 broker_id=controller.node_id, broker_epoch=controller.broker_epoch
             ),
@@ -141,6 +201,16 @@ class MemberTopics(Topics):
             )
         start = response.producer_id_start
         return range(start, start + response.producer_id_len)
+
+    async def _ask(
+        self, request: Request, response_class: type[_Response]
+    ) -> _Response:
+        try:
+            return await self._controller.ask_controller(request, response_class)
+        except MalformedRequest as error:  # which no client of ours has made
+            raise UnknownServerError(
+                f"what the controller answers cannot be read: {error}"
+            ) from error
 
     @property
     def _controller(self) -> Controller:
