@@ -20,6 +20,7 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.primitives import unsigned_varint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -182,14 +183,5 @@ def principal_bytes(principal: str, is_by_token: bool) -> bytes:
     """A principal as brokers and controllers write it for each other."""
     kind, _, name = principal.partition(":")
     texts = [each.encode() for each in (kind, name)]
-    compact = b"".join(_unsigned_varint(len(text) + 1) + text for text in texts)
+    compact = b"".join(unsigned_varint(len(text) + 1) + text for text in texts)
     return _INT16.pack(0) + compact + bytes([is_by_token, 0])
-
-
-def _unsigned_varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)

@@ -217,11 +217,22 @@ class CoordinatorRuntime(Generic[S]):
         self._loaded = LoadedShards(self.topic, self.clock)
         try:
             while self._wanted:
-                await self._load(self._shards[self._wanted.pop(0)])
+                shard = self._shards.get(self._wanted.pop(0))
+                if shard is not None:
+                    await self._load_or_note(shard)
             self._loaded.report(_logger)
         finally:
             if self._loading is asyncio.current_task():
                 self._loading = None
+
+    async def _load_or_note(self, shard: Shard[S]) -> None:
+        """Load; what nobody expects of one shard keeps no other from being loaded."""
+        try:
+            await self._load(shard)
+        except Exception as error:
+            self._bugs.record(f"load {shard.topic_partition}", error)
+            if shard.phase is Phase.LOADING:
+                shard.fail(error)
 
     async def _load(self, shard: Shard[S]) -> None:
         topic_partition = shard.topic_partition
@@ -261,8 +272,10 @@ class CoordinatorRuntime(Generic[S]):
     def elect(self, partition: int) -> None:
         """This broker leads a partition, by a decision that is new: load it anew."""
         self.resign(partition)
-        if self._has_begun:
-            self._begin(partition)
+        # Who was told that it is closed may have asked for it again already.
+        if self._has_begun and partition not in self._shards:
+            with suppress(NotCoordinator):  # another one leads by now
+                self._begin(partition)
 
     def resign(self, partition: int) -> None:
         """Another broker may lead a partition: what is known of it is forgotten."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, MalformedRequest
 from odradek.protocol.schema import Struct
 from odradek.protocol.uuids import ZERO_UUID, to_text
 
@@ -69,6 +69,7 @@ _SECRET = re.compile(
 )
 _LIST_MAX = 20
 _OPERATOR = "operator"  # no user of the broker, so of no type
+_UNREAD = "an answer that cannot be read"
 
 _logger = logging.getLogger("odradek.audit")
 
@@ -122,7 +123,11 @@ async def _after(
     told: Any = answer
     if isinstance(answer, bytes):
         read = decoder(response_class, context.api_version)
-        told, _ = read(memoryview(answer), 0)
+        try:
+            told, _ = read(memoryview(answer), 0)
+        except MalformedRequest:  # what was changed is changed: the client may read it
+            _note(context, request, [_UNREAD])
+            return answer
     _note(context, request, _refusals(told))
     return answer
 
