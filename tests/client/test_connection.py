@@ -28,7 +28,7 @@ from odradek.protocol.messages.api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.fakes.clock import FakeClock
 from tests.fakes.no_options import NO_OPTIONS
 from tests.fakes.scripted import scripted_cluster
@@ -252,3 +252,33 @@ def test_a_long_wait_is_made_of_short_ones() -> None:
             assert connection._socket.gettimeout() == 0.5
             with pytest.raises(TimeoutError):
                 in_turns(connection, 1, iter([1.0, 1.0]))
+
+
+def test_who_waits_can_be_told_to_wait_no_longer() -> None:
+    hangs = threading.Event()
+
+    def script(version: int, correlation_id: int) -> bytes:
+        if correlation_id:
+            hangs.wait(PATIENCE_S)  # until we have hung up
+            return b""
+        return api_versions(version, correlation_id, [(3, 0, 12), (18, 0, 4)])
+
+    with scripted_broker(script) as port:
+        connection = Connection("127.0.0.1", port, timeout_s=PATIENCE_S)
+        heard: list[BaseException] = []
+
+        def ask() -> None:
+            try:
+                connection.request(MetadataRequest(), MetadataResponse)
+            except ConnectionError as error:
+                heard.append(error)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        connection.hang_up()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+        assert len(heard) == 1
+        hangs.set()
+        connection.close()
+        connection.hang_up()  # once more hurts nobody

@@ -34,6 +34,8 @@ class JoinedQuorum:
         self.asked: list[Any] = []
         self.registration_error = 0
         self.heartbeat_error = 0
+        self.heartbeat_faults: list[Exception] = []
+        self.envelope_errors: list[int] = []  # the next envelopes are answered so
         self.refusals: list[Exception] = []  # of who reads the log
         self.has_refused = threading.Event()
         self._changed = threading.Condition()
@@ -54,7 +56,8 @@ class JoinedQuorum:
         if isinstance(request, BrokerHeartbeatRequest):
             return self._hear(request)
         if isinstance(request, EnvelopeRequest):
-            return EnvelopeResponse(response_data=b"\0\0\0\0\0")
+            code = self.envelope_errors.pop() if self.envelope_errors else 0
+            return EnvelopeResponse(error_code=code, response_data=b"\0\0\0\0\0")
         if self.refusals:
             error = self.refusals.pop()
             if not self.refusals:
@@ -92,6 +95,8 @@ class JoinedQuorum:
 
     def _hear(self, request: BrokerHeartbeatRequest) -> Any:
         self.asked.append(request)
+        if self.heartbeat_faults:
+            raise self.heartbeat_faults.pop()
         if self.heartbeat_error:
             return BrokerHeartbeatResponse(error_code=self.heartbeat_error)
         is_caught_up = request.current_metadata_offset >= request.broker_epoch
@@ -123,6 +128,9 @@ class JoinedLink:
         return self._quorum.answer(request)
 
     def wait_for(self, timeout_s: float) -> None:
+        pass
+
+    def hang_up(self) -> None:
         pass
 
     def close(self) -> None:

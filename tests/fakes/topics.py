@@ -114,6 +114,18 @@ class TopicBroker:
         )
         self.services.replica_manager = cast(Any, self.replica_manager)
 
+    def context(
+        self,
+        api_key: int,
+        version: int,
+        principal: str = "User:ANONYMOUS",
+        **connected: Any,
+    ) -> RequestContext:
+        connection = ConnectionInfo(
+            local_host="127.0.0.1", local_port=29692, principal=principal, **connected
+        )
+        return RequestContext(self.services, connection, api_key, version)
+
     async def ask(
         self,
         request: Request,
@@ -126,10 +138,7 @@ class TopicBroker:
         sent, _ = decoder(type(request), version)(
             memoryview(request.encode(version)), 0
         )
-        connection = ConnectionInfo(
-            local_host="127.0.0.1", local_port=29692, principal=principal, **connected
-        )
-        ctx = RequestContext(self.services, connection, request.api_key, version)
+        ctx = self.context(request.api_key, version, principal, **connected)
         answer = guarded(handler.function, handler.needs)(ctx, sent)
         if not isinstance(answer, Response):
             answer = await answer

@@ -18,6 +18,7 @@ class World:
         self.leader: Address | None = FIRST
         self.opened: list[Address] = []
         self.closed: list[Address] = []
+        self.left: list[Address] = []
         self.error: Exception | None = None
         self.refusal: Exception | None = None
         self.channel = ControllerChannel("test", lambda: self.leader, self.connect)
@@ -45,6 +46,9 @@ class Link:
         if self._world.error is not None:
             raise self._world.error
         return self._address
+
+    def hang_up(self) -> None:
+        self._world.left.append(self._address)
 
     def close(self) -> None:
         self._world.closed.append(self._address)
@@ -96,4 +100,16 @@ async def test_a_connection_that_fails_is_not_used_again() -> None:
     world.error = None
     assert await world.ask() == FIRST
     assert (world.opened, world.closed) == ([FIRST, FIRST], [FIRST])
+    world.channel.close()
+
+
+async def test_nobody_waits_for_who_leads_no_more() -> None:
+    world = World()
+    world.channel.drop_former_leader()  # nobody was asked yet
+    await world.ask()
+    world.channel.drop_former_leader()
+    assert world.left == []
+    world.leader = SECOND
+    world.channel.drop_former_leader()
+    assert world.left == [FIRST]
     world.channel.close()

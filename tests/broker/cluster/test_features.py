@@ -1,4 +1,10 @@
-from odradek.broker.cluster.features import CLAIMED, why_not_of
+from odradek.broker.cluster.features import CLAIMED, why_not_in, why_not_of
+from odradek.broker.quorum.image.image import (
+    ControllerImage,
+    MetadataImage,
+    QuorumImage,
+    Voter,
+)
 
 AT = "controller-1:9093"
 OF_4_3 = {
@@ -29,3 +35,15 @@ def test_all_misfits_are_told_with_the_command_that_helps() -> None:
         "kafka-features --bootstrap-controller controller-1:9093 downgrade "
         "--feature metadata.version=30 --feature queues.version=0"
     ) in why_not
+
+
+def test_nobody_has_the_id_of_a_controller() -> None:
+    voter = QuorumImage(voters=(Voter(1, b"d" * 16),))
+    controllers = {2: ControllerImage(2, b"i" * 16)}
+    image = MetadataImage(quorum=voter, controllers=controllers)
+    for node_id in (1, 2):
+        why_not = why_not_in(image, node_id, AT)
+        assert why_not == f"node.id {node_id} is that of a controller of the cluster"
+    assert why_not_in(image, 3, AT) is None
+    other = image._replace(quorum=QuorumImage(kraft_version=2))
+    assert "kraft.version 2" in (why_not_in(other, 3, AT) or "")

@@ -7,7 +7,11 @@ import pytest
 from odradek.broker.cluster.forwarding import Forwarding, principal_bytes
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder
-from odradek.protocol.errors import UnknownServerError, UnsupportedVersion
+from odradek.protocol.errors import (
+    MalformedRequest,
+    UnknownServerError,
+    UnsupportedVersion,
+)
 from odradek.protocol.headers import decode_request_header, encode_response
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 from odradek.protocol.messages.topics import (
@@ -20,7 +24,7 @@ from tests.adopted import METADATA_GOLDEN
 
 
 class FakeControllers:
-    def __init__(self, answer: EnvelopeResponse) -> None:
+    def __init__(self, answer: EnvelopeResponse | Exception) -> None:
         self.answer = answer
         self.controller_versions: dict[int, tuple[int, int]] = {}
         self.asked: list[EnvelopeRequest] = []
@@ -28,6 +32,8 @@ class FakeControllers:
     async def ask_controller(self, request: Any, response_class: Any) -> Any:
         assert response_class is EnvelopeResponse
         self.asked.append(request)
+        if isinstance(self.answer, Exception):
+            raise self.answer
         return self.answer
 
 
@@ -96,6 +102,25 @@ async def test_an_envelope_that_is_refused_is_no_fault_of_the_client(code: int) 
     controllers = FakeControllers(EnvelopeResponse(error_code=code))
     with pytest.raises(UnknownServerError):
         await Forwarding(controllers).forward(asker(), REQUEST)
+
+
+async def test_what_a_controller_says_is_no_fault_of_the_client_either() -> None:
+    controllers = FakeControllers(MalformedRequest("a web server answers"))
+    with pytest.raises(UnknownServerError, match="a web server"):
+        await Forwarding(controllers).forward(asker(), REQUEST)
+
+
+async def test_some_requests_are_looked_at_first() -> None:
+    controllers = FakeControllers(EnvelopeResponse(response_data=b"\0\0\0\x09\0body"))
+    refused = CreateTopicsResponse()
+
+    async def look(ctx: Any, request: Any, send_on: Any) -> Any:
+        return await send_on(ctx, request) if request.validate_only else refused
+
+    forwarding = Forwarding(controllers, {ApiKey.CREATE_TOPICS: look})
+    assert await forwarding.forward(asker(), REQUEST) == b"body"
+    assert await forwarding.forward(asker(), CreateTopicsRequest()) is refused
+    assert len(controllers.asked) == 1
 
 
 def test_a_long_name_of_a_principal() -> None:

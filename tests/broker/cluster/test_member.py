@@ -9,10 +9,11 @@ from odradek.broker.cluster.member import Member
 from odradek.broker.cluster.membership import Identity, Stage
 from odradek.broker.config.cluster_options import ClusterOptions
 from odradek.broker.quorum.image.image import Endpoint, MetadataImage
+from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import Clock, SystemClock
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.address import Address
-from odradek.protocol.errors import SaslAuthenticationFailed
+from odradek.protocol.errors import KafkaStorageError, SaslAuthenticationFailed
 from odradek.protocol.membership_records import (
     RegisterBrokerRecord,
     RegisterControllerRecord,
@@ -28,6 +29,13 @@ OPTIONS = ClusterOptions(
 )
 
 
+class SoonClock(SystemClock):
+    """By which waits are over in the next turn."""
+
+    async def sleep(self, delay_ms: float) -> None:
+        await asyncio.sleep(0)
+
+
 class HastyClock(SystemClock):
     """By which much time has passed when a registration was refused twice."""
 
@@ -41,13 +49,15 @@ class HastyClock(SystemClock):
 
 @asynccontextmanager
 async def member(
-    quorum: JoinedQuorum, clock: Clock | None = None
+    quorum: JoinedQuorum, clock: Clock | None = None, bugs: Bugs | None = None
 ) -> AsyncIterator[tuple[Member, list[MetadataImage]]]:
     endpoint = Endpoint("PLAINTEXT", "broker-1", 9092)
     identity = Identity(1, "a cluster", b"i" * 16, (endpoint,), (b"d" * 16,))
     at = [Address("controller-1", 9093)]
     connect: Any = quorum.connect
-    made = Member(identity, at, OPTIONS, connect, clock or SystemClock())
+    made = Member(
+        identity, at, OPTIONS, connect, clock or SystemClock(), bugs or Bugs()
+    )
     try:
         yield made, []
     finally:
@@ -93,6 +103,89 @@ async def test_the_controller_is_asked() -> None:
         await made.join(applier(images))
         answer = await made.ask_controller(EnvelopeRequest(), EnvelopeResponse)
         assert answer.response_data == b"\0\0\0\0\0"
+
+
+async def test_who_leads_no_more_is_not_taken_at_its_word() -> None:
+    """It says so of an envelope (41), and another one knows better."""
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum, SoonClock()) as (made, images):
+        async with asyncio.timeout(PATIENCE_S):
+            await made.join(applier(images))
+            quorum.envelope_errors = [41, 41]
+            answer = await made.ask_controller(EnvelopeRequest(), EnvelopeResponse)
+            assert (answer.error_code, quorum.envelope_errors) == (0, [])
+            quorum.envelope_errors = [42]  # something else is for who has asked
+            answer = await made.ask_controller(EnvelopeRequest(), EnvelopeResponse)
+            assert answer.error_code == 42
+
+
+def unsteady(
+    errors: list[Exception], tries: list[tuple[MetadataImage, MetadataImage]]
+) -> Any:
+    """Applies images, after it has failed with each of the errors."""
+
+    async def apply(before: MetadataImage, after: MetadataImage) -> None:
+        tries.append((before, after))
+        if errors and "b" in after.topic_ids:
+            raise errors.pop()
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("error", "bug_count"), [(KafkaStorageError("no room"), 0), (KeyError("a bug"), 1)]
+)
+async def test_an_image_that_fails_is_applied_when_it_can_be(
+    caplog: pytest.LogCaptureFixture, error: Exception, bug_count: int
+) -> None:
+    quorum, bugs = JoinedQuorum(), Bugs()
+    quorum.write(topic("a"))
+    tries: list[tuple[MetadataImage, MetadataImage]] = []
+    async with member(quorum, SoonClock(), bugs) as (made, _):
+        async with asyncio.timeout(PATIENCE_S):
+            await made.join(unsteady([error] * 3, tries))
+            await made.serve()
+            quorum.write(topic("b"))
+            assert await made.applied_until(lambda it: "b" in it.topic_ids, 100_000)
+            quorum.write(topic("c"))
+            assert await made.applied_until(lambda it: "c" in it.topic_ids, 100_000)
+            assert not made.failed.done()
+    of_b = [each for each in tries if "b" in each[1].topic_ids]
+    assert all(each == of_b[0] for each in of_b[:4])
+    assert bugs.count == bug_count
+    said = [each for each in caplog.records if "not applied yet" in each.message]
+    assert len(said) == 1
+
+
+async def test_who_cannot_apply_what_was_decided_stops() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum, SoonClock()) as (made, _):
+        async with asyncio.timeout(PATIENCE_S):
+            await made.join(unsteady([KafkaStorageError("no room")] * 100, []))
+            await made.serve()
+            quorum.write(topic("b"))
+            assert "cannot be applied: no room" in await made.failed
+
+
+async def test_what_cannot_be_kept_at_the_start_ends_it() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("b"))
+    async with member(quorum) as (made, _), asyncio.timeout(PATIENCE_S):
+        with pytest.raises(StartError, match="cannot be kept here: no room"):
+            await made.join(unsteady([KafkaStorageError("no room")], []))
+
+
+async def test_a_bug_ends_no_heartbeats() -> None:
+    quorum, bugs = JoinedQuorum(), Bugs()
+    quorum.write(topic("a"))
+    quorum.heartbeat_faults = [AssertionError("a bug")]
+    async with member(quorum, bugs=bugs) as (made, images):
+        async with asyncio.timeout(PATIENCE_S):
+            await made.join(applier(images))
+            await made.serve()
+    assert bugs.count == 1
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,12 @@ from odradek.broker.metadata.auto_create import new_topic
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.quorum.image.image import MetadataImage
-from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
+from odradek.protocol.errors import (
+    CoordinatorNotAvailable,
+    KafkaError,
+    RequestTimedOut,
+    UnknownTopicOrPartition,
+)
 from odradek.protocol.messages.brokers import AllocateProducerIdsResponse
 from odradek.protocol.messages.topics import (
     CreatableTopicResult,
@@ -32,9 +38,15 @@ class FakeController:
         self.asked: list[Any] = []
         self.made: list[NewTopic] = []
         self.id_error = 0
+        self.is_away = False
+        self.gate: asyncio.Event | None = None  # topics are made when it is set
 
     async def ask_controller(self, request: Any, response_class: Any) -> Any:
         self.asked.append(request)
+        if self.is_away:
+            raise RequestTimedOut("no controller has answered")
+        if self.gate is not None:
+            await self.gate.wait()
         if not isinstance(request, CreateTopicsRequest):
             return AllocateProducerIdsResponse(
                 producer_id_start=4000, producer_id_len=1000, error_code=self.id_error
@@ -118,3 +130,50 @@ async def test_producer_ids_are_those_of_the_controllers(tmp_path: Path) -> None
         controller.id_error = 77
         with pytest.raises(CoordinatorNotAvailable):
             await topics.allocate_producer_id_block()
+
+
+async def test_what_is_being_made_is_not_asked_for_again(tmp_path: Path) -> None:
+    async with member(tmp_path) as (topics, controller):
+        controller.gate = asyncio.Event()
+        a, b = NewTopic("a", -1, {}), NewTopic("b", -1, {})
+        waiting = [
+            asyncio.create_task(topics.create_topics(wanted))
+            for wanted in ([a], [a], [a, b])
+        ]
+        await asyncio.sleep(0)
+        controller.gate.set()
+        made = [topic for task in waiting for topic in await task]
+        assert [getattr(each, "name", None) for each in made] == ["a", "a", "a", "b"]
+        names = [topic.name for asked in controller.asked for topic in asked.topics]
+        assert names == ["a", "b"]
+
+
+async def test_nobody_waits_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.broker.cluster.member_topics._PATIENCE_S", 0)
+    async with member(tmp_path) as (topics, controller):
+        controller.gate = asyncio.Event()
+        for _ in range(2):
+            (unknown,) = await topics.create_topics([NewTopic("a", -1, {})])
+            assert isinstance(unknown, UnknownTopicOrPartition)
+        assert len(controller.asked) == 1
+        controller.gate.set()
+        monkeypatch.undo()
+        (made,) = await topics.create_topics([NewTopic("a", -1, {})])
+        assert isinstance(made, Topic)
+        assert len(controller.asked) == 1
+
+
+async def test_the_log_says_why_there_is_no_topic(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with member(tmp_path) as (topics, controller):
+        for _ in range(3):
+            await topics.create_topics([NewTopic("bad", 1, {})])
+        controller.is_away = True
+        (away,) = await topics.create_topics([NewTopic("a", 1, {})])
+        assert isinstance(away, RequestTimedOut)
+    first, second = [each.getMessage() for each in caplog.records]
+    assert "default.replication.factor says how many copies it gets" in first
+    assert "no topic a: no controller has answered" in second

@@ -199,3 +199,11 @@ def test_every_stage_can_be_left_for_the_last_one() -> None:
         )
 
     assert all(ends(stage) for stage in Stage)
+
+
+@pytest.mark.parametrize("code", [0, 77, 41])
+def test_what_comes_after_the_stop_changes_nothing(code: int) -> None:
+    made = membership()
+    made.leave()
+    made.take(BrokerRegistrationResponse(error_code=code, broker_epoch=5), None)
+    assert (made.stage, made.next_question()) == (Stage.GONE, None)

@@ -8,6 +8,7 @@ from odradek.broker.cluster.peers import Peers
 from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
+from odradek.broker.runtime.bugs import Bugs
 from odradek.protocol.messages.alter_partition import (
     AlteredPartition,
     AlteredTopic,
@@ -62,8 +63,11 @@ class ShortClock(FakeClock):
 
 
 @asynccontextmanager
-async def peers(controller: FakeController) -> AsyncIterator[Peers]:
-    made = Peers(1, 30_000, SimpleNamespace(image=IMAGE), controller, ShortClock())
+async def peers(
+    controller: FakeController, bugs: Bugs | None = None
+) -> AsyncIterator[Peers]:
+    source = SimpleNamespace(image=IMAGE)
+    made = Peers(1, 30_000, source, controller, ShortClock(), bugs or Bugs())
     running = asyncio.get_running_loop().create_task(made.run())
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -115,3 +119,30 @@ async def test_what_was_recovered_is_reported() -> None:
         await controller.was_asked.wait()
     (asked,) = controller.asked[0].topics[0].partitions
     assert (asked.leader_recovery_state, asked.partition_epoch) == (0, 5)
+
+
+async def test_a_bug_in_one_answer_ends_nothing() -> None:
+    controller, bugs = FakeController(), Bugs()
+    told: list[Any] = []
+    heard = asyncio.Event()
+
+    class Broken(Replication):
+        def __init__(self) -> None:
+            pass
+
+        def on_answer(self, proposal: Any, answer: Any) -> None:
+            told.append(answer)
+            heard.set()
+            raise AssertionError("a bug")
+
+    partition: Any = SimpleNamespace(
+        topic_id=ID,
+        topic_partition=SimpleNamespace(partition=0),
+        replication=Broken(),
+    )
+    async with peers(controller, bugs) as made:
+        for _ in range(2):
+            heard.clear()
+            made.alter_in_sync(partition, WANTED)
+            await heard.wait()
+    assert (len(told), bugs.count) == (2, 2)

@@ -10,12 +10,12 @@ from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
 from odradek.broker.metadata.features import SHARE_VERSION, Features
-from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.resource_options import ResourceKind, ResourceOptions
 from odradek.broker.metadata.scram_credentials import ScramCredentials
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.quorum.image.image import EMPTY, MetadataImage
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
-from odradek.protocol.errors import InvalidTopic, KafkaError
+from odradek.protocol.errors import InvalidTopic, KafkaError, KafkaStorageError
 from odradek.protocol.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
@@ -43,6 +43,7 @@ class World:
         self.recovering: list[tuple[bytes, int, int]] = []
         self.gone: list[tuple[set[TopicPartition], bool]] = []
         self.image: MetadataImage = EMPTY
+        self.fails_before = self.fails_after = False
         self.publisher = Publisher(self.topics, self.resources, self, self, US)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
@@ -63,8 +64,12 @@ class World:
         self.recovering.append((topic_id, number, decided.leader_epoch))
 
     async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
+        if self.fails_before:
+            raise KafkaStorageError("the catalogue has no room")
         for deletion in await self.topics.begin_deletions(topic_ids):
             self.topics.release_name(deletion)
+        if self.fails_after:
+            raise KafkaStorageError("offsets are not forgotten yet")
 
     async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
         self.gone.append((set(gone), keeps))
@@ -130,6 +135,74 @@ async def test_a_topic_that_cannot_be_kept_is_tried_again(
         assert at.leaders == {TopicPartition("a", 0): US}
     said = [each.message for each in caplog.records if "cannot be kept" in each.message]
     assert len(said) == 2
+
+
+async def test_what_is_left_of_a_deleted_topic_keeps_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), topic("b"))
+        at.fails_after = True
+        await at.publish(topic("b"), partition("b", 0, US))
+        assert at.names() == {"b": 1}
+        assert at.leaders == {TopicPartition("b", 0): US}
+        assert "offsets are not forgotten yet" in caplog.text
+
+
+async def test_a_topic_of_which_nothing_is_deleted_is_not_passed_over(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), topic("b"))
+        before, after = at.image, state(topic("b"))
+        at.fails_before = True
+        with pytest.raises(KafkaStorageError):
+            await at.publisher.publish(before, after)
+        at.image, at.fails_before = after, False
+        await at.publisher.publish(before, after)
+        assert at.names() == {"b": 0}
+
+
+async def test_options_that_are_none_here_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    a0 = topic("a"), partition("a", 0, US)
+    tiered = set_option("a", "remote.storage.enable", "true")
+    async with world(tmp_path) as at:
+        await at.publish(*a0, tiered, set_option("a", "retention.ms", "1"))
+        assert at.topics.known("a").options == {"retention.ms": "1"}
+        await at.publish(*a0, tiered, set_option("a", "segment.bytes", "14"))
+        assert at.topics.known("a").options == {}
+        await at.publish(*a0, tiered)
+    said = [x.getMessage() for x in caplog.records if "is not used" in x.getMessage()]
+    assert len(said) == 2
+
+
+async def test_of_brokers_only_options_of_all_and_of_this_one_are_kept(
+    tmp_path: Path,
+) -> None:
+    def of(broker: str) -> ConfigRecord:
+        return set_option(broker, "ssl.keystore.password", broker or "all", kind=4)
+
+    async with world(tmp_path) as at:
+        await at.publish(of(""), of(str(US)), of(str(ANOTHER)))
+        kept = dict(at.resources.all_of(ResourceKind.BROKER))
+        assert kept.keys() == {"", str(US)}
+
+
+async def test_what_no_record_was_about_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(set_option("", "log.retention.ms", "5", kind=4))
+
+        def look(*_: object) -> None:
+            raise AssertionError("nothing has changed")
+
+        for name in ("_options_in", "_quotas_in", "_credentials_in"):
+            monkeypatch.setattr(f"odradek.broker.cluster.publisher.{name}", look)
+        await at.publisher.publish(at.image, at.image._replace(offset=100))
+        assert at.resources.of_brokers(US)[0] == {"log.retention.ms": "5"}
 
 
 async def test_what_was_deleted_while_we_were_away_is_deleted(tmp_path: Path) -> None:

@@ -66,6 +66,24 @@ def test_a_start_uses_what_it_can(caplog: pytest.LogCaptureFixture) -> None:
     assert untouched.current is untouched.static
 
 
+def test_a_change_that_nobody_has_checked_is_used_as_far_as_it_can_be(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """In a cluster others set options of brokers, and controllers take every one."""
+    live = LiveConfig(BrokerConfig())
+    seen: list[BrokerConfig] = []
+    live.watch(seen.append)
+    for retention in ("5", "6"):
+        live.change({"nonsense": "1", "log.retention.ms": retention}, {"log.roll.ms": "x"})
+    assert [each.log_retention_ms for each in seen] == [5, 6]
+    said = [each.getMessage() for each in caplog.records]
+    assert len(said) == 2, "each once"
+    live.change({"log.retention.ms": "7"}, {})
+    live.change({"nonsense": "1"}, {})
+    assert live.current.log_retention_ms is None
+    assert len(caplog.records) == 3
+
+
 def test_only_some_options_change_while_it_runs() -> None:
     static = BrokerConfig()
     check_changes(["log.retention.ms", "num.io.threads", "max.connections"], static)

@@ -5,17 +5,21 @@ from typing import Any
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.producer_ids import RANGE_BITS, ProducerIds
 from odradek.broker.metadata.topics import Topics
+from odradek.protocol.errors import CoordinatorNotAvailable
 
 
 class FakeTopics:
     def __init__(self, block_size: int) -> None:
         self.block_size = block_size
         self.next_id = 0
+        self.errors: list[Exception] = []
 
     async def allocate_producer_id_block(self) -> range:
         first = self.next_id
         self.next_id += self.block_size
         await asyncio.sleep(0)
+        if self.errors:
+            raise self.errors.pop()
         return range(first, first + self.block_size)
 
 
@@ -32,6 +36,23 @@ async def test_no_id_is_given_twice_to_many_who_wait() -> None:
     ids = ProducerIds(topics)
     given = await asyncio.gather(*(ids.next() for _ in range(20)))
     assert len(set(given)) == 20
+
+
+async def test_who_waits_waits_for_the_same_block() -> None:
+    topics: Any = FakeTopics(100)
+    ids = ProducerIds(topics)
+    given = await asyncio.gather(*(ids.next() for _ in range(100)))
+    assert sorted(given) == list(range(100))
+    assert topics.next_id == 100, "one block for all"
+
+
+async def test_all_who_wait_hear_that_there_is_none() -> None:
+    topics: Any = FakeTopics(100)
+    ids = ProducerIds(topics)
+    topics.errors = [CoordinatorNotAvailable()]
+    heard = await asyncio.gather(*(ids.next() for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in heard] == [CoordinatorNotAvailable] * 3
+    assert await ids.next() == 100
 
 
 async def test_with_records_of_another_cluster_ids_come_from_a_range(

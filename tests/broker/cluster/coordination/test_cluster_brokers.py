@@ -1,5 +1,7 @@
 """Who leads what, and who is asked for it."""
 
+import asyncio
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +10,7 @@ from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.marker_writer import Marker
 from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.client.address import Address
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
@@ -20,6 +23,8 @@ from odradek.protocol.messages.txn_admin import (
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.cluster.cluster_state import broker, partition, topic
 from tests.broker.quorum.image.states import state
+from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 US, OTHER = 1, 2
 A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
@@ -31,21 +36,30 @@ class World:
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
+        self.said: list[str] = []
+        self.holds = False
+        self.was_asked, self.has_left = threading.Event(), threading.Event()
         self.addresses: dict[int, Address] = {OTHER: Address("other", 9092)}
-        image = state(
+        self.source = SimpleNamespace(image=None)
+        self.put(broker(OTHER))
+        self.brokers = ClusterBrokers(
+            US,
+            self.source,
+            self.addresses.get,
+            self.connect,
+            Bugs(),
+            LimitedLog(FakeClock(), self.said.append),
+        )
+
+    def put(self, *others: Any) -> None:
+        """Another image: the topic, us, and the other brokers."""
+        self.source.image = state(
             broker(US),
-            broker(OTHER),
+            *others,
             topic("a"),
             partition("a", 0, US),
             partition("a", 1, OTHER),
             partition("a", 2, -1, OTHER),
-        )
-        self.brokers = ClusterBrokers(
-            US,
-            SimpleNamespace(image=image),
-            self.addresses.get,
-            self.connect,
-            Bugs(),
         )
 
     def connect(self, address: Address) -> Any:
@@ -63,10 +77,17 @@ class Link:
 
     def request(self, request: Any, response_class: Any) -> Any:
         self._world.asked.append((self._address.host, type(request)))
+        if self._world.holds:
+            self._world.was_asked.set()
+            self._world.has_left.wait(PATIENCE_S)
+            raise ConnectionResetError
         if response_class is WriteTxnMarkersResponse:
             return WriteTxnMarkersResponse(markers=[])
         assert response_class is AddPartitionsToTxnResponse
         return AddPartitionsToTxnResponse(results_by_transaction=[])
+
+    def hang_up(self) -> None:
+        self._world.has_left.set()
 
     def close(self) -> None:
         pass
@@ -99,4 +120,26 @@ async def test_nobody_is_asked_who_is_nowhere() -> None:
     admitted = world.brokers.admit(OTHER, Addition("t", PRODUCER, (A1,)))
     assert await admitted == {A1: 14}
     assert not world.asked
+    await world.brokers.close()
+
+
+async def test_who_is_fenced_is_waited_for_no_longer() -> None:
+    """It hangs: what it led others lead by now, and nobody needs its answer."""
+    world = World()
+    world.holds = True
+    asked = world.brokers.admit(OTHER, Addition("t", PRODUCER, (A1,)))
+    assert await asyncio.to_thread(world.was_asked.wait, PATIENCE_S)
+    waiting = world.brokers.admit(OTHER, Addition("u", PRODUCER, (A1,)))
+    world.brokers.look_again()
+    assert not waiting.done()
+    world.put(broker(OTHER, fenced=True))
+    world.brokers.look_again()
+    async with asyncio.timeout(PATIENCE_S):
+        assert [await asked, await waiting] == [{A1: 14}, {A1: 14}]
+    assert len(world.asked) == 1
+    world.put()
+    later = world.brokers.admit(OTHER, Addition("t", PRODUCER, (A1,)))
+    assert await later == {A1: 14}
+    assert len(world.asked) == 1
+    assert "is fenced" in world.said[-1]
     await world.brokers.close()

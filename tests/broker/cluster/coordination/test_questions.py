@@ -5,9 +5,11 @@ from typing import Any, cast
 
 from odradek.broker.cluster.coordination.questions import Questions
 from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.client.errors import NoAnswer, Unreachable
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.topic_partition import TopicPartition
+from tests.fakes.clock import FakeClock
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
@@ -33,7 +35,14 @@ class Broker:
         self.answers: list[asyncio.Future[Any]] = []
         self.is_closed = False
         self.bugs = Bugs()
-        self.questions = Questions(Letters(), cast("Any", self), self.bugs)
+        self.said: list[str] = []
+        self.questions = Questions(
+            "letters of broker 2",
+            Letters(),
+            cast("Any", self),
+            self.bugs,
+            LimitedLog(FakeClock(), self.said.append),
+        )
 
     async def ask(self, request: Any, response_class: Any, timeout_s: float) -> Any:
         self.asked.append(request)
@@ -43,6 +52,9 @@ class Broker:
 
     def close(self) -> None:
         self.is_closed = True
+
+    def drop_former_leader(self) -> None:
+        self.answer(Unreachable("it is fenced"))
 
     def answer(self, what: Any) -> None:
         if isinstance(what, Exception):
@@ -150,3 +162,51 @@ async def test_who_waits_at_the_end_is_told_so() -> None:
     await broker.questions.close()
     assert (asked.result(), waiting.result()) == ({A0: 99}, {A0: 99})
     assert broker.is_closed
+
+
+async def test_nobody_waits_for_who_is_away() -> None:
+    broker = Broker()
+    asked = broker.put("x", 0)
+    await turns()
+    waiting = broker.put("y", 0)
+    broker.questions.give_up()
+    assert waiting.result() == {A0: 99}
+    await turns()
+    assert asked.result() == {A0: 99}
+    assert len(broker.asked) == 1
+
+
+async def test_who_asks_again_meanwhile_has_given_up_what_waits() -> None:
+    broker = Broker()
+    asked = broker.put("x", 0)
+    await turns()
+    first, other = broker.put("x", 1), broker.put("x", 2, A1)
+    second = broker.put("x", 3)
+    assert first.result() == {A0: 99}
+    assert not asked.done()
+    for _ in range(3):
+        broker.answer(broker.asked[-1])
+        await turns()
+    assert len(broker.asked) == 3
+    assert [each.result() for each in (asked, other, second)] == [
+        {A0: 0},
+        {A1: 2},
+        {A0: 3},
+    ]
+
+
+async def test_the_log_says_once_why_there_is_no_answer() -> None:
+    broker = Broker()
+    for _ in range(3):
+        broker.put("x", 0)
+        await turns()
+        broker.answer(Unreachable("certificate verify failed"))
+        await turns()
+    assert broker.said == [
+        "letters of broker 2 get no answer: certificate verify failed"
+    ]
+    broker.put("x", 0)
+    await turns()
+    broker.answer(UnsupportedVersion("it is too old"))
+    await turns()
+    assert len(broker.said) == 2

@@ -9,6 +9,7 @@ from odradek.broker.coordinator.transaction.add_partitions import (
     Addition,
 )
 from odradek.protocol.compiler import decoder
+from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -57,3 +58,10 @@ def test_answers_are_told_apart_by_the_transactional_id() -> None:
     )
     found = VerificationQuestions().answers(answered)
     assert found == {"t": {A0: 0}, "u": {A0: 51}}
+
+
+@pytest.mark.parametrize(("code", "words"), [(31, "CLUSTER_ACTION"), (35, "")])
+def test_who_takes_no_question_has_answered_none(code: int, words: str) -> None:
+    with pytest.raises(KafkaError, match=words) as refused:
+        VerificationQuestions().answers(AddPartitionsToTxnResponse(error_code=code))
+    assert refused.value.code == code
