@@ -10,7 +10,7 @@ from odradek.broker.coordinator.loading import Loader
 from odradek.broker.coordinator.phase import Phase
 from odradek.protocol.errors import ErrorCode, NotCoordinator, NotLeaderOrFollower
 from odradek.protocol.topic_partition import TopicPartition
-from tests.broker.coordinator.tally import TOPIC, TallyBroker, tally_broker
+from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
 from tests.fakes.files import FakeFiles
 from tests.fakes.led_with_another import OTHER, US, LedWithAnother
 from tests.patience import PATIENCE_S
@@ -145,3 +145,55 @@ async def test_a_partition_that_was_given_to_others_is_not_loaded(
         assert answer.code == ErrorCode.NOT_COORDINATOR
         broker.runtime.load_all()
         await broker.runtime.loaded()
+
+
+async def test_who_asks_while_it_moves_begins_it_once(tmp_path: Path) -> None:
+    """Whoever waits is told when a shard is closed, and may ask for it again."""
+    async with tally_broker(tmp_path) as broker:
+        moving = await led(broker)
+        await elected(broker)
+        number = place_of(broker, "a").partition
+        state = broker.state("a")
+        asked: list[Any] = []
+        state.on_unloaded = lambda _: asked.append(broker.read("a"))  # type: ignore[method-assign]
+        moving.elect(US)
+        broker.runtime.elect(number)
+        assert broker.runtime._wanted == [number]
+        assert broker.state("a") is not state
+        await broker.runtime.loaded()
+        moving.copy()
+        assert (len(asked), broker.read("a")) == (1, 1)
+
+
+async def test_a_decision_that_is_old_already_elects_nobody(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        moving = await led(broker)
+        broker.runtime.load_all()
+        moving.elect(OTHER)
+        broker.runtime.elect(place_of(broker, "a").partition)
+        assert broker.read("a").code == ErrorCode.NOT_COORDINATOR
+
+
+async def test_a_shard_that_cannot_begin_keeps_no_other_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        for name in ("a", "b", "c", "d"):
+            broker.add(name)
+            await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        broken = place_of(broker, "a").partition
+
+        def begin(state: Tallies) -> None:
+            if state.shard.topic_partition.partition == broken:
+                raise AssertionError("a bug")
+            state.is_loaded = True
+
+        monkeypatch.setattr(Tallies, "on_loaded", begin)
+        broker.runtime.load_all()
+        await broker.runtime.loaded()
+        states = [shard.state.is_loaded for shard in broker.runtime.shards()]
+        assert states.count(False) == 1
+        assert len(broker.replicas.bugs) == 1
+        broker.replicas.bugs.clear()

@@ -228,6 +228,18 @@ async def test_what_controllers_have_answered_is_read(
     assert [vars(each)["refused"] for each in events] == [["TOPIC_DELETION_DISABLED"]]
 
 
+async def test_what_was_changed_is_told_though_its_answer_cannot_be_read(
+    events: list[logging.LogRecord],
+) -> None:
+    async def forward(ctx: RequestContext, request: Any) -> bytes:
+        return b"\0"
+
+    assert await audited(forward)(context(), REQUEST) == b"\0"
+    assert [vars(each)["refused"] for each in events] == [
+        ["an answer that cannot be read"]
+    ]
+
+
 def test_reading_is_not_audited() -> None:
     names = {key.name for key in AUDITED}
     assert not {"FETCH", "PRODUCE", "METADATA", "DESCRIBE_CONFIGS"} & names

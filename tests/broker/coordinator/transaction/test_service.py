@@ -12,7 +12,7 @@ from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.coordinator.transaction.transaction import LAST_EPOCH
 from odradek.broker.metadata.topic_names import TRANSACTION_STATE
 from odradek.broker.runtime.parked import Parked
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode
 from tests.fakes.files import FakeFiles
 from tests.fakes.led_with_another import US, LedWithAnother
 from tests.fakes.other_brokers import OTHER, FakeOtherBrokers
@@ -238,3 +238,22 @@ async def test_nothing_is_ended_by_what_only_this_broker_knows(tmp_path: Path) -
         await client.settle()
         assert client.stable() == 2
         assert client.transaction().state is TransactionState.COMPLETE_COMMIT
+
+
+async def test_who_has_an_id_needs_no_new_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a cluster they are asked of the controllers, which may be away."""
+    async with transaction_client(tmp_path) as client:
+        first = await client.producer()
+        ids = client.broker.services.producer_ids
+        while ids.next_or_none() is not None:
+            pass
+
+        async def away() -> range:
+            raise CoordinatorNotAvailable
+
+        monkeypatch.setattr(client.broker.topics, "allocate_producer_id_block", away)
+        assert await client.producer() == (first[0], first[1] + 1)
+        with pytest.raises(CoordinatorNotAvailable):
+            await client.told(client.init(transactional_id="new"))

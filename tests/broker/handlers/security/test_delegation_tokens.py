@@ -8,6 +8,9 @@ import pytest
 
 from odradek.broker.config.options.listener import Listener
 from odradek.broker.config.options.security.access import read_principals
+from odradek.broker.handlers.security.delegation_tokens import (
+    ask_for_tokens_in_cluster,
+)
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delegation_tokens import (
@@ -205,3 +208,42 @@ async def test_who_sees_which_tokens(tmp_path: Path) -> None:
             authorizer.acls._entries.clear()
             authorizer._renew()
             assert await describe(broker, ALICE) == [alices]
+
+
+@pytest.mark.parametrize(("request_", "version"), REQUESTS[:3], ids=IDS[:3])
+@pytest.mark.parametrize(
+    ("listener", "who", "is_by_token", "is_sent_on"),
+    [
+        ("PLAINTEXT", ALICE, False, False),
+        ("SSL", ANONYMOUS, False, False),
+        ("SASL_SSL", ALICE, True, False),
+        ("SASL_SSL", ALICE, False, True),
+        ("SSL", ALICE, False, True),
+    ],
+)
+async def test_the_controllers_are_asked_for_who_has_logged_in(
+    tmp_path: Path,
+    request_: Request,
+    version: int,
+    listener: str,
+    who: str,
+    is_by_token: bool,
+    is_sent_on: bool,
+) -> None:
+    """They cannot see how a client has, and answer every envelope of a broker."""
+    more = {"listener_name": listener, "is_by_token": is_by_token}
+
+    async def send_on(_: Any, request: Any) -> bytes:
+        assert request is asked
+        return b"the controllers' answer"
+
+    async with topic_broker(tmp_path, **ON) as broker:
+        context = broker.context(request_.api_key, version, who, **more)
+        asked: Any = request_
+        answer: Any = await ask_for_tokens_in_cluster(context, asked, send_on)
+        if is_sent_on:
+            assert answer == b"the controllers' answer"
+            return
+        alone = await ask(broker, request_, version, who, **more)
+        assert answer.encode(version) == alone.encode(version)
+        assert answer.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED

@@ -9,6 +9,7 @@ from odradek.broker.handlers.transactions.transactions import (
     refuse_add_partitions_to_txn,
 )
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaStorageError, UnsupportedVersion
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
@@ -143,6 +144,22 @@ async def test_brokers_add_and_verify(
         assert await ask(verify_only=False) == [[0, 0], fenced]
         assert client.transaction().client_version == IMPLICIT_ADD
         assert await ask(verify_only=True) == [[0, 0], fenced]
+
+
+@pytest.mark.parametrize("verify_only", [False, True])
+async def test_no_broker_waits_for_the_end_of_a_transaction(
+    tmp_path: Path, verify_only: bool
+) -> None:
+    """It asks about many in one request, and has one answer for all."""
+    async with transaction_client(tmp_path, inter_broker_apis_enable=True) as client:
+        producer = await client.ongoing()
+        await client.told(client.end(producer))
+        answer: Any = handle_add_partitions_to_txn(
+            client.broker.context(5), batched(producer, verify_only=verify_only)
+        )
+        assert not isinstance(answer, Parked)
+        first, _ = answer.results_by_transaction
+        assert codes(first.topic_results) == [ErrorCode.CONCURRENT_TRANSACTIONS] * 2
 
 
 async def test_a_request_that_fails_as_a_whole_fails_for_each(tmp_path: Path) -> None:
