@@ -110,6 +110,7 @@ class Joining:
         self._decisions.leaders = self._fetchers
         self._brokers: ClusterBrokers = self._make_brokers(config, options)
         self._asking: asyncio.Task[None] | None = None
+        self._warning: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(
             self._publisher, Forwarding(self.member, _looks_before_forwarding())
@@ -227,6 +228,12 @@ class Joining:
         )
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)
+        if self._services.authorizer is not None:
+            from odradek.broker.cluster.rights import warn_of_open_controllers
+
+            self._warning = asyncio.get_running_loop().create_task(
+                warn_of_open_controllers(self.member), name="authorizer of controllers"
+            )
 
     @property
     def has_failed(self) -> bool:
@@ -243,9 +250,10 @@ class Joining:
     async def close(self) -> None:
         """Be no broker of the cluster any more."""
         self.member.failed.remove_done_callback(_stop)  # if we were never to leave
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        tasks = [each for each in (self._asking, self._warning) if each is not None]
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._fetchers.stop()
         await self._brokers.close()
         await self.member.close()

@@ -204,7 +204,7 @@ class Produce:
     ) -> Settled:
         request = self._request
         if request.acks == ACKS_ALL:
-            # Both are ours, the coordinator and the disk that it waits for.
+            # Neither is quicker for it: the coordinator, nor the disk it waits for.
             patience_ms = max(request.timeout_ms, DISK_TIMEOUT_MS)
             parked = within(parked, self._ctx.services.clock, patience_ms)
         codes = await parked

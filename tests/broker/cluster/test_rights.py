@@ -1,12 +1,21 @@
 from pathlib import Path
+from typing import Any
 
-from odradek.broker.cluster.rights import publish_acls, publish_tokens
+import pytest
+
+from odradek.broker.cluster.rights import (
+    publish_acls,
+    publish_tokens,
+    warn_of_open_controllers,
+)
 from odradek.broker.metadata.acls import Acls
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.broker.metadata.delegation_tokens import DelegationTokens, TokenTimes
 from odradek.broker.quorum.image.image import EMPTY, MetadataImage, TokenImage
 from odradek.protocol.acls import Operation
+from odradek.protocol.errors import RequestTimedOut
+from odradek.protocol.messages.acls import DescribeAclsRequest, DescribeAclsResponse
 from tests.fakes.access import entry
 from tests.fakes.clock import FakeClock
 
@@ -44,3 +53,26 @@ async def test_tokens_are_those_of_the_cluster(tmp_path: Path) -> None:
     await publish_tokens(tokens, first, MetadataImage(tokens={"lent": renewed}))
     assert [each.expiry_ms for each in tokens] == [25]
     await catalog.close()
+
+
+class FakeControllers:
+    def __init__(self, code: int | None) -> None:
+        self._code = code
+
+    async def ask_controller(self, request: Any, response_class: Any) -> Any:
+        assert isinstance(request, DescribeAclsRequest)
+        assert request.encode(3)
+        if self._code is None:
+            raise RequestTimedOut
+        return DescribeAclsResponse(error_code=self._code)
+
+
+@pytest.mark.parametrize(
+    ("code", "line_count"), [(54, 1), (0, 0), (31, 0), (None, 0)]
+)
+async def test_controllers_without_an_authorizer_are_told_of(
+    caplog: pytest.LogCaptureFixture, code: int | None, line_count: int
+) -> None:
+    await warn_of_open_controllers(FakeControllers(code))
+    said = [each for each in caplog.records if "no authorizer" in each.getMessage()]
+    assert len(said) == line_count

@@ -74,7 +74,8 @@ def test_a_change_that_nobody_has_checked_is_used_as_far_as_it_can_be(
     seen: list[BrokerConfig] = []
     live.watch(seen.append)
     for retention in ("5", "6"):
-        live.change({"nonsense": "1", "log.retention.ms": retention}, {"log.roll.ms": "x"})
+        of_all = {"nonsense": "1", "log.retention.ms": retention}
+        live.change(of_all, {"log.roll.ms": "x"})
     assert [each.log_retention_ms for each in seen] == [5, 6]
     said = [each.getMessage() for each in caplog.records]
     assert len(said) == 2, "each once"

@@ -50,7 +50,8 @@ async def test_all_who_wait_hear_that_there_is_none() -> None:
     topics: Any = FakeTopics(100)
     ids = ProducerIds(topics)
     topics.errors = [CoordinatorNotAvailable()]
-    heard = await asyncio.gather(*(ids.next() for _ in range(3)), return_exceptions=True)
+    wanted = [ids.next() for _ in range(3)]
+    heard = await asyncio.gather(*wanted, return_exceptions=True)
     assert [type(each) for each in heard] == [CoordinatorNotAvailable] * 3
     assert await ids.next() == 100
 
