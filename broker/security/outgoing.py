@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.errors import TlsFailed
 from odradek.client.security.names import SecurityOptionError
-from odradek.client.security.settings import Pem, Secret, Security, Tls
+from odradek.client.security.settings import MECHANISMS, Pem, Secret, Security, Tls
 
 if TYPE_CHECKING:
     from odradek.broker.config.options.security.per_listener import SecurityOptions
@@ -98,6 +98,12 @@ def _login(options: SecurityOptions, mechanism_option: str) -> Sasl:
     from odradek.client.security.sasl_options import read_sasl
 
     mechanism = getattr(options.config, mechanism_option.replace(".", "_"))
+    if mechanism.upper() not in MECHANISMS:
+        known = ", ".join(MECHANISMS)
+        raise StartError(
+            f"{mechanism_option}={mechanism}: this broker cannot log in with that;"
+            f" set it to one of {known}"
+        )
     jaas = options.get(_JAAS, mechanism)
     foreign = options.config.foreign
     given = {name: foreign[name] for name in foreign if name.startswith(_TOKENS)}

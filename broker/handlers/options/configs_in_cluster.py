@@ -34,7 +34,7 @@ from .alter_configs import (
 from .config_resources import ResourceType, secured
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.services import Services
@@ -59,7 +59,7 @@ async def alter_configs_in_cluster(
     Raises:
         KafkaError: as ``send_on``, where all of it is for the controllers.
     """
-    resources: list[AlteredResource] = list(request.resources)
+    resources: Sequence[AlteredResource] = request.resources
     counts = Counter(map(_key, resources))
     settled: dict[Key, AlterConfigsResourceResponse] = {}
     for each in resources:
@@ -113,8 +113,8 @@ async def _check_broker(services: Services, name: str, edit: Edit) -> None:
         check_broker_id(name, services.node_id)
     static, changes = services.live.static, services.live.current.changes
     check_changes(edit.set_names, static, of_all=not name)
-    everywhere = {} if changes is None else changes.everywhere
-    here = {} if changes is None else changes.here
+    everywhere: Mapping[str, str] = {} if changes is None else changes.everywhere
+    here: Mapping[str, str] = {} if changes is None else changes.here
     after = edit.apply(
         here if name else everywhere,
         lambda name: find_broker_option(name, static),

@@ -68,7 +68,7 @@ def test_a_token_is_fetched_where_the_broker_is_told(tmp_path: Path) -> None:
         ("SCRAM-SHA-512", "", "scram-sha-512.sasl.jaas.config sets no user"),
         ("PLAIN", PLAIN.replace("username", "user_name"), r"sasl\.username"),
         ("PLAIN", SCRAM, "ScramLoginModule"),
-        ("GSSAPI", "", "GSSAPI"),
+        ("GSSAPI", "", "set it to one of PLAIN, SCRAM-SHA-256"),
     ],
 )
 def test_who_cannot_log_in_does_not_start(
