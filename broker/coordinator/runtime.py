@@ -231,8 +231,7 @@ class CoordinatorRuntime(Generic[S]):
             await self._load(shard)
         except Exception as error:
             self._bugs.record(f"load {shard.topic_partition}", error)
-            if shard.phase is Phase.LOADING:
-                shard.fail(error)
+            shard.fail(error)
 
     async def _load(self, shard: Shard[S]) -> None:
         topic_partition = shard.topic_partition

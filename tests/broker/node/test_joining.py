@@ -1,4 +1,6 @@
+import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -8,9 +10,10 @@ from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topics import Topics
-from odradek.broker.node import parts
-from odradek.broker.node.joining import endpoints_of
+from odradek.broker.node import joining, parts
+from odradek.broker.node.joining import Joining, endpoints_of
 from odradek.broker.runtime.start_error import StartError
+from odradek.protocol.api_keys import ApiKey
 
 NOBODY = cast("Any", None)
 MEMBER = BrokerConfig(
@@ -52,3 +55,39 @@ def test_an_address_that_nobody_reaches_is_refused(host: str, port: int) -> None
     config = BrokerConfig(listeners=(Listener("PLAINTEXT", host, port),))
     with pytest.raises(StartError, match=r"advertised\.listeners"):
         endpoints_of(config)
+
+
+async def test_who_stops_already_sends_itself_no_second_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That would end the process in the middle of the stop."""
+    signals: list[Any] = []
+    monkeypatch.setattr("os.kill", lambda *sent: signals.append(sent))
+    failed = asyncio.get_running_loop().create_future()
+    failed.add_done_callback(joining._stop)
+
+    async def leave() -> None:
+        failed.set_result("the disk has failed")
+        await asyncio.sleep(0)
+
+    async def nothing() -> None:
+        pass
+
+    made: Any = Joining.__new__(Joining)
+    made.member = SimpleNamespace(failed=failed, leave=leave)
+    made._fetchers = SimpleNamespace(stop=nothing)
+    await made.leave()
+    await asyncio.sleep(0)
+    assert made.has_failed
+    assert signals == []
+
+
+def test_what_controllers_leave_to_brokers_is_looked_at_here() -> None:
+    looks = joining._looks_before_forwarding()
+    assert sorted(key.name for key in map(ApiKey, looks)) == [
+        "ALTER_CONFIGS",
+        "CREATE_DELEGATION_TOKEN",
+        "EXPIRE_DELEGATION_TOKEN",
+        "INCREMENTAL_ALTER_CONFIGS",
+        "RENEW_DELEGATION_TOKEN",
+    ]
