@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.client.errors import Unreachable
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -98,3 +98,10 @@ class ControllerChannel:
         known, self._known = self._known, None
         if known is not None:
             known[1].close()
+
+
+def is_elsewhere(answer: Response) -> bool:
+    """Whether it is that of a controller that leads no more: another one knows."""
+    parts = [answer, *getattr(answer, "topics", ())]
+    codes = (getattr(each, "error_code", ErrorCode.NONE) for each in parts)
+    return ErrorCode.NOT_CONTROLLER in codes

@@ -21,7 +21,6 @@ from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import (
-    ErrorCode,
     InconsistentClusterId,
     KafkaError,
     MalformedRequest,
@@ -34,7 +33,7 @@ from odradek.protocol.messages.brokers import (
     BrokerRegistrationResponse,
 )
 
-from .controller_channel import ControllerChannel
+from .controller_channel import ControllerChannel, is_elsewhere
 from .features import why_not_in
 from .membership import Membership, NotAdmitted, Stage
 
@@ -102,6 +101,7 @@ class Member:
         self._tasks: list[asyncio.Task[None]] = []
         self._apply: Apply | None = None
         self._is_in_trouble = False
+        self.why_stale = ""  # why the newest image is not applied, if it is not
 
     @property
     def node_id(self) -> int:
@@ -216,7 +216,7 @@ class Member:
                 answer = await self._requests.ask(
                     request, response_class, _FORWARDED_TIMEOUT_S
                 )
-                if not _is_elsewhere(answer):
+                if not is_elsewhere(answer):
                     return answer
             except OSError as error:
                 why = str(error) or repr(error)
@@ -286,19 +286,20 @@ class Member:
         It is the same one each time: what is done of it already is not to be seen in
         the difference between the image before and a later one.
         """
-        why = ""
         for _ in range(_APPLIED_TRIES):
             try:
                 await self._take(image)
             except Exception as error:
-                if not why and not isinstance(error, KafkaError):
-                    self._bugs.record("what the controllers decided", error)
-                if not why:
+                if not self.why_stale:
                     _logger.error("what was decided is not applied yet: %s", error)
-                why = str(error) or repr(error)
+                    if not isinstance(error, KafkaError):
+                        self._bugs.record("what the controllers decided", error)
+                self.why_stale = str(error) or repr(error)
             else:
+                self.why_stale = ""
                 return
             await self._clock.sleep(_APPLY_AGAIN_MS)
+        why = self.why_stale
         raise StartError(f"what the cluster has decided cannot be applied: {why}")
 
     async def _take(self, image: MetadataImage) -> None:
@@ -391,10 +392,3 @@ class Member:
             self.failed.set_result(reason)
         self._stage_changed.set()
         _logger.error("%s", reason)
-
-
-def _is_elsewhere(answer: Response) -> bool:
-    """Whether it is that of a controller that leads no more: another one knows."""
-    parts = [answer, *getattr(answer, "topics", ())]
-    codes = (getattr(each, "error_code", ErrorCode.NONE) for each in parts)
-    return ErrorCode.NOT_CONTROLLER in codes

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from odradek.broker.quorum.image.image import NO_LEADER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 
     from .forwarding import Forwarding
@@ -42,8 +44,15 @@ class HasImage(Protocol):
 class ClusterView:
     """The newest image, as handlers ask it."""
 
-    def __init__(self, source: HasImage, forwarding: Forwarding) -> None:
+    def __init__(
+        self,
+        source: HasImage,
+        forwarding: Forwarding,
+        why_stale: Callable[[], str] = str,
+    ) -> None:
+        """``why_stale`` says why the newest image is not applied yet, if it is not."""
         self.forwarding = forwarding
+        self.why_stale = why_stale
         self._source = source
 
     def brokers(self, listener_name: str) -> list[KnownBroker]:

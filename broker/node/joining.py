@@ -113,7 +113,9 @@ class Joining:
         self._warning: asyncio.Task[None] | None = None
         topics.controller = self.member
         services.cluster = ClusterView(
-            self._publisher, Forwarding(self.member, _looks_before_forwarding())
+            self._publisher,
+            Forwarding(self.member, _looks_before_forwarding()),
+            lambda: self.member.why_stale,
         )
 
     def _identity(self, config: BrokerConfig) -> Identity:

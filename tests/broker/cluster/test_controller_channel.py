@@ -2,11 +2,12 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.controller_channel import ControllerChannel
+from odradek.broker.cluster.controller_channel import ControllerChannel, is_elsewhere
 from odradek.client.address import Address
 from odradek.client.errors import Unreachable
 from odradek.protocol.errors import SaslAuthenticationFailed
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
+from odradek.protocol.messages.topics import CreatableTopicResult, CreateTopicsResponse
 
 FIRST, SECOND = Address("controller-1", 9093), Address("controller-2", 9093)
 
@@ -113,3 +114,11 @@ async def test_nobody_waits_for_who_leads_no_more() -> None:
     world.channel.drop_former_leader()
     assert world.left == [FIRST]
     world.channel.close()
+
+
+def test_which_answers_are_those_of_a_former_leader() -> None:
+    made, moved = CreatableTopicResult(name="a"), CreatableTopicResult(error_code=41)
+    for former in (EnvelopeResponse(error_code=41), CreateTopicsResponse(topics=[moved])):
+        assert is_elsewhere(former)
+    for other in (EnvelopeResponse(error_code=42), CreateTopicsResponse(topics=[made])):
+        assert not is_elsewhere(other)

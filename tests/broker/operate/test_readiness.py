@@ -27,6 +27,7 @@ class Parts:
         free_space = FreeSpace([DATA], 100, lambda _: self.free_bytes)
         self.services: Any = SimpleNamespace(
             metadata=SimpleNamespace(catalog_failure=None),
+            cluster=None,
             committer=SimpleNamespace(failures={}),
             log_manager=SimpleNamespace(directories=self.directories),
             replica_manager=SimpleNamespace(
@@ -84,3 +85,13 @@ def test_a_full_disk_is_told_until_there_is_space_again(parts: Parts) -> None:
 def test_what_there_is_no_room_for_is_told(parts: Parts) -> None:
     parts.shortages = ["data has no room"]
     assert parts.reasons() == ["data has no room"]
+
+
+def test_one_that_does_not_know_what_was_decided_is_not(parts: Parts) -> None:
+    why_stale = ""
+    parts.services.cluster = SimpleNamespace(why_stale=lambda: why_stale)
+    assert parts.reasons() == []
+    why_stale = "no room"
+    assert parts.reasons() == [
+        "what the controllers have decided is not applied: no room"
+    ]
