@@ -117,8 +117,9 @@ async def test_nobody_waits_for_who_leads_no_more() -> None:
 
 
 def test_which_answers_are_those_of_a_former_leader() -> None:
-    made, moved = CreatableTopicResult(name="a"), CreatableTopicResult(error_code=41)
-    for former in (EnvelopeResponse(error_code=41), CreateTopicsResponse(topics=[moved])):
+    made = CreateTopicsResponse(topics=[CreatableTopicResult(name="a")])
+    moved = CreateTopicsResponse(topics=[CreatableTopicResult(error_code=41)])
+    for former in (EnvelopeResponse(error_code=41), moved):
         assert is_elsewhere(former)
-    for other in (EnvelopeResponse(error_code=42), CreateTopicsResponse(topics=[made])):
+    for other in (EnvelopeResponse(error_code=42), made):
         assert not is_elsewhere(other)
