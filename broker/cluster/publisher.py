@@ -119,15 +119,19 @@ class Publisher:
             ids |= {topic.topic_id for topic in self._topics}
         again = self._refused & after.topics.keys()  # nothing may be against them now
         ids |= again
-        await self._publish_topics(ids, after)
+        refused = await self._publish_topics(ids, after)
         named = {after.topics[each].name for each in ids if each in after.topics}
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
         await self._publish_topic_options(named, after)
         await self._publish_resources(before, after, is_first=is_first)
         await self._actions.publish_rights(before, after)
         await self._publish_leaders(ids, again, before, after)
+        self._refused = refused  # not before: this may be done once more
 
-    async def _publish_topics(self, ids: Iterable[bytes], image: MetadataImage) -> None:
+    async def _publish_topics(
+        self, ids: Iterable[bytes], image: MetadataImage
+    ) -> set[bytes]:
+        """Have the topics of the image; returns those that cannot be kept yet."""
         topics = self._topics
         gone = [each for each in ids if topics.by_id(each) and each not in image.topics]
         if gone:
@@ -142,7 +146,6 @@ class Publisher:
                 if each.topic_id not in self._refused:
                     text = "topic %s of the cluster cannot be kept here yet: %s"
                     _logger.error(text, each.name, why)
-        self._refused = refused
         wider = {
             each.name: len(each.partitions)
             for each in there
@@ -151,6 +154,7 @@ class Publisher:
         }
         if wider:
             await topics.create_partitions(wider)
+        return refused
 
     async def _delete(self, topic_ids: list[bytes]) -> None:
         try:
@@ -204,7 +208,9 @@ class Publisher:
                 decided = _decision(partition)
                 self._actions.note_recovered(topic_id, place.partition, decided)
             if place.topic in INTERNAL_TOPICS:
-                self._tell_coordinators(place, _known(before, place), partition)
+                is_anew = image.topic_ids[place.topic] in again
+                known = None if is_anew else _known(before, place)
+                self._tell_coordinators(place, known, partition)
         gone = [
             place
             for place, partition in decisions.items()

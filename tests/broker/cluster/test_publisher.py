@@ -43,7 +43,7 @@ class World:
         self.recovering: list[tuple[bytes, int, int]] = []
         self.gone: list[tuple[set[TopicPartition], bool]] = []
         self.image: MetadataImage = EMPTY
-        self.fails_before = self.fails_after = False
+        self.fails_before = self.fails_after = self.fails_late = False
         self.publisher = Publisher(self.topics, self.resources, self, self, US)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
@@ -76,6 +76,8 @@ class World:
 
     async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
         assert after is self.image
+        if self.fails_late:
+            raise KafkaStorageError("the catalogue has no room")
 
     async def publish(self, *messages: Message) -> None:
         before, self.image = self.image, state(*messages)
@@ -161,6 +163,26 @@ async def test_a_topic_of_which_nothing_is_deleted_is_not_passed_over(
         at.image, at.fails_before = after, False
         await at.publisher.publish(before, after)
         assert at.names() == {"b": 0}
+
+
+async def test_nothing_is_passed_over_by_the_second_try(tmp_path: Path) -> None:
+    async with world(tmp_path) as at:
+        take = at.topics.take_topics
+
+        async def refuse(wanted: list[NewTopic]) -> list[Topic | KafkaError]:
+            return [InvalidTopic() for _ in wanted]
+
+        a0 = topic("a"), partition("a", 0, US)
+        at.topics.take_topics = refuse  # type: ignore[method-assign]
+        await at.publish(*a0)
+        at.topics.take_topics = take  # type: ignore[method-assign]
+        before, at.image, at.fails_late = at.image, state(*a0, topic("b")), True
+        with pytest.raises(KafkaStorageError):
+            await at.publisher.publish(before, at.image)
+        assert at.leaders == {}
+        at.fails_late = False
+        await at.publisher.publish(before, at.image)
+        assert at.leaders == {TopicPartition("a", 0): US}
 
 
 async def test_options_that_are_none_here_are_left_out(
