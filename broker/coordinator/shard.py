@@ -158,6 +158,8 @@ class Shard(Generic[S]):
         result, answers = None, self.answers
         if decision.records:
             try:
+                if self.phase is Phase.FAILED:  # this broker may lead it anew by now
+                    raise CoordinatorNotAvailable
                 result = self._append(decision)
             except KafkaError as error:
                 if decision.undo is not None:

@@ -6,11 +6,24 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.loading import Loader
 from odradek.broker.coordinator.phase import Phase
-from odradek.protocol.errors import ErrorCode, NotCoordinator, NotLeaderOrFollower
+from odradek.protocol.errors import (
+    CoordinatorNotAvailable,
+    ErrorCode,
+    NotCoordinator,
+    NotLeaderOrFollower,
+)
 from odradek.protocol.topic_partition import TopicPartition
-from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
+from tests.broker.coordinator.tally import (
+    TOPIC,
+    Counted,
+    Tallies,
+    TallyBroker,
+    refuse,
+    tally_broker,
+)
 from tests.fakes.files import FakeFiles
 from tests.fakes.led_with_another import OTHER, US, LedWithAnother
 from tests.patience import PATIENCE_S
@@ -197,3 +210,19 @@ async def test_a_shard_that_cannot_begin_keeps_no_other_from_it(
         assert states.count(False) == 1
         assert len(broker.replicas.bugs) == 1
         broker.replicas.bugs.clear()
+
+
+async def test_what_is_late_is_not_written_behind_the_next_one(tmp_path: Path) -> None:
+    """What followed a decision of the shard before, when this broker leads again."""
+    async with tally_broker(tmp_path) as broker:
+        moving = await led(broker)
+        late = broker.state("a").shard
+        moving.elect(US)
+        await elected(broker)
+        undone: list[Any] = []
+        decision = Decision(9, [Counted("a", 9)], undo=undone.append)
+        with pytest.raises(CoordinatorNotAvailable):
+            late.apply(decision, refuse)
+        assert len(undone) == 1
+        moving.copy()
+        assert broker.read("a") == 1
