@@ -151,8 +151,8 @@ class MemberTopics(Topics):
         finally:
             for each in wanted:
                 self._creations.pop(each.name, None)
-        for name, error in refused.items():
-            self._tell(name, error)
+        for name, why in refused.items():
+            self._tell(name, why)
         return refused
 
     async def _ask_for(self, wanted: list[NewTopic]) -> dict[str, KafkaError]:

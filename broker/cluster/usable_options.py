@@ -40,6 +40,4 @@ class UsableOptions:
     def _tell(self, topic: str, name: str, text: str, error: InvalidConfig) -> None:
         if (topic, name, text) not in self._told:
             self._told.add((topic, name, text))
-            _logger.warning(
-                "topic %s: %s=%s is not used: %s", topic, name, text, error
-            )
+            _logger.warning("topic %s: %s=%s is not used: %s", topic, name, text, error)

@@ -223,7 +223,8 @@ async def test_what_no_record_was_about_is_not_looked_at(
 
         for name in ("_options_in", "_quotas_in", "_credentials_in"):
             monkeypatch.setattr(f"odradek.broker.cluster.publisher.{name}", look)
-        await at.publisher.publish(at.image, at.image._replace(offset=100))
+        before, at.image = at.image, at.image._replace(offset=100)
+        await at.publisher.publish(before, at.image)
         assert at.resources.of_brokers(US)[0] == {"log.retention.ms": "5"}
 
 

@@ -67,9 +67,7 @@ class FakeControllers:
         return DescribeAclsResponse(error_code=self._code)
 
 
-@pytest.mark.parametrize(
-    ("code", "line_count"), [(54, 1), (0, 0), (31, 0), (None, 0)]
-)
+@pytest.mark.parametrize(("code", "line_count"), [(54, 1), (0, 0), (31, 0), (None, 0)])
 async def test_controllers_without_an_authorizer_are_told_of(
     caplog: pytest.LogCaptureFixture, code: int | None, line_count: int
 ) -> None:
