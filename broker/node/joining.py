@@ -11,22 +11,17 @@ import signal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.cluster_options import (
-    cluster_options,
-    controller_listener,
-    listener_for_brokers,
-)
-from odradek.broker.config.options.security.per_listener import SecurityOptions
+from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.durability.committer import COMMIT
-from odradek.broker.runtime.start_error import StartError
-from odradek.broker.security.outgoing import Outgoing
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
+from .connecting import connecting_to_brokers, connecting_to_controllers, endpoints_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
@@ -41,14 +36,11 @@ if TYPE_CHECKING:
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
-    from odradek.broker.quorum.image.image import Endpoint, MetadataImage
+    from odradek.broker.quorum.image.image import MetadataImage
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.client.address import Address
-    from odradek.client.connection import Connection
 
     from .parts import Parts
-
-_PROTOCOL_NUMBERS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
 class Joining:
@@ -79,11 +71,7 @@ class Joining:
             identity,
             [Address(each.host, each.port) for each in options.controllers],
             options,
-            _connecting(
-                options,
-                SecurityOptions(config, controller_listener(config)),
-                "sasl.mechanism.controller.protocol",
-            ),
+            connecting_to_controllers(config, options),
             services.clock,
             services.bugs,
         )
@@ -152,7 +140,7 @@ class Joining:
             services.node_id,
             self._publisher,
             partial(self._address_of, options.listener_name),
-            _connecting_to_brokers(config, options),
+            connecting_to_brokers(config, options),
             services.bugs,
             services.client_log,
         )
@@ -182,7 +170,7 @@ class Joining:
                 fetch_settings(services.config),
             ),
             partial(self._address_of, options.listener_name),
-            _connecting_to_brokers(config, options),
+            connecting_to_brokers(config, options),
         )
 
         def follow(config: BrokerConfig) -> None:
@@ -328,54 +316,6 @@ def _given_away_of(services: Parts) -> GivenAway:
         services.disk_threads,
         services.clock,
     )
-
-
-def _connecting_to_brokers(
-    config: BrokerConfig, options: ClusterOptions
-) -> Callable[[Address], Connection]:
-    return _connecting(
-        options,
-        SecurityOptions(config, listener_for_brokers(config)),
-        "sasl.mechanism.inter.broker.protocol",
-    )
-
-
-def _connecting(
-    options: ClusterOptions, security: SecurityOptions, mechanism_option: str
-) -> Callable[[Address], Connection]:
-    outgoing = Outgoing(security, mechanism_option)
-    return partial(_connect, options.request_timeout_ms / 1000, outgoing)
-
-
-def _connect(timeout_s: float, outgoing: Outgoing, address: Address) -> Connection:
-    from odradek.client.connection import Connection
-
-    security = outgoing.security()
-    return Connection(
-        address.host, address.port, timeout_s=timeout_s, security=security
-    )
-
-
-def endpoints_of(config: BrokerConfig) -> tuple[Endpoint, ...]:
-    """Where others reach the listeners of this broker.
-
-    Raises:
-        StartError: nobody says it of one.
-    """
-    from odradek.broker.quorum.image.image import Endpoint
-
-    endpoints = []
-    for listener in config.client_listeners:
-        address = config.advertised_address(listener.name)
-        if address is None:
-            if listener.host in ("", "0.0.0.0", "::") or not listener.port:
-                raise StartError(
-                    f"advertised.listeners must say where others reach {listener}"
-                )
-            address = listener.host, listener.port
-        number = _PROTOCOL_NUMBERS[listener.security_protocol]
-        endpoints.append(Endpoint(listener.name, *address, number))
-    return tuple(endpoints)
 
 
 def _looks_before_forwarding() -> Mapping[int, Look]:

@@ -7,12 +7,10 @@ import pytest
 
 from odradek.broker.cluster.member_topics import MemberTopics
 from odradek.broker.config.options.broker_config import BrokerConfig
-from odradek.broker.config.options.listener import Listener
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.node import joining, parts
-from odradek.broker.node.joining import Joining, endpoints_of
-from odradek.broker.runtime.start_error import StartError
+from odradek.broker.node.joining import Joining
 from odradek.protocol.api_keys import ApiKey
 
 NOBODY = cast("Any", None)
@@ -39,22 +37,6 @@ def test_who_is_alone_joins_nobody() -> None:
     assert parts.joining_of(BrokerConfig(), NOBODY) is None
     alone = BrokerConfig(process_roles=("broker", "controller"))
     assert parts.joining_of(alone, NOBODY) is None
-
-
-def test_others_are_told_where_to_connect() -> None:
-    config = BrokerConfig(
-        listeners=(Listener("PLAINTEXT", "0.0.0.0", 9092),),
-        advertised_listeners=(Listener("PLAINTEXT", "broker-1", 19092),),
-    )
-    (found,) = endpoints_of(config)
-    assert found == ("PLAINTEXT", "broker-1", 19092, 0)
-
-
-@pytest.mark.parametrize(("host", "port"), [("0.0.0.0", 9092), ("broker-1", 0)])
-def test_an_address_that_nobody_reaches_is_refused(host: str, port: int) -> None:
-    config = BrokerConfig(listeners=(Listener("PLAINTEXT", host, port),))
-    with pytest.raises(StartError, match=r"advertised\.listeners"):
-        endpoints_of(config)
 
 
 async def test_who_stops_already_sends_itself_no_second_signal(
