@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.image.image import EMPTY
-from odradek.broker.quorum.image.replay import Replay
+from odradek.broker.quorum.image.replay import NO_TIMESTAMP, Replay
 from odradek.broker.quorum.observer import Identity as ObserverIdentity
 from odradek.broker.quorum.observer import Observer
 from odradek.broker.quorum.quorum_reader import QuorumReader
@@ -35,6 +35,7 @@ from odradek.protocol.messages.brokers import (
 
 from .controller_channel import ControllerChannel, is_elsewhere
 from .features import why_not_in
+from .heartbeats import Heartbeats
 from .membership import Membership, NotAdmitted, Stage
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ class Member:
         bugs: Bugs,
     ) -> None:
         self.image: MetadataImage = EMPTY
+        self.applied_timestamp_ms = NO_TIMESTAMP  # of the last record of it
         self.membership = Membership(identity, options.heartbeat_interval_ms)
+        self.heartbeats = Heartbeats(options.heartbeat_interval_ms)
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._options = options
         self._clock = clock
@@ -100,7 +103,7 @@ class Member:
         self._stage_changed = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._apply: Apply | None = None
-        self._is_in_trouble = False
+        self.why_unread = ""  # why the metadata log is not read, if it is not
         self.why_stale = ""  # why the newest image is not applied, if it is not
 
     @property
@@ -273,12 +276,11 @@ class Member:
             for each in (self._beats, self._isr, self._requests):
                 each.drop_former_leader()
         trouble = self._observer.trouble
-        if bool(trouble) != self._is_in_trouble:
-            self._is_in_trouble = bool(trouble)
-            if trouble:
-                _logger.warning("the metadata log is not read: %s", trouble)
-            else:
-                _logger.info("the metadata log is read again")
+        if trouble and not self.why_unread:
+            _logger.warning("the metadata log is not read: %s", trouble)
+        elif self.why_unread and not trouble:
+            _logger.info("the metadata log is read again")
+        self.why_unread = trouble
 
     async def _take_at_last(self, image: MetadataImage) -> None:
         """Apply an image, however often that fails, until it may fail for good.
@@ -307,6 +309,7 @@ class Member:
         before = self.image
         await self._apply(before, image)
         self.image = image
+        self.applied_timestamp_ms = self._observer.replay.timestamp_ms
         self.membership.applied(image.offset)
         applied, self._applied = self._applied, asyncio.Event()
         applied.set()
@@ -370,6 +373,7 @@ class Member:
         except (OSError, KafkaError, MalformedRequest) as error:
             self.membership.lost(str(error))
         else:
+            self.heartbeats.note_answer(self._clock.monotonic_ms())
             self.membership.take(answer, self.image.brokers.get(self.node_id))
 
     async def _await_stage(self, stage: Stage, timeout_ms: int, what: str) -> None:

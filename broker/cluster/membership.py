@@ -102,6 +102,7 @@ class Membership:
         self.broker_epoch = NO_EPOCH
         self.is_fenced = True
         self.trouble = ""
+        self.failed_count = 0  # questions without an answer that helps
         self._interval_ms = interval_ms
         self._applied_offset = -1
         self._is_ready = False
@@ -135,6 +136,7 @@ class Membership:
     def lost(self, reason: str) -> None:
         """There was no answer."""
         self.trouble = reason
+        self.failed_count += 1
         self._wait_ms = self._interval_ms
 
     def take(

@@ -43,6 +43,27 @@ class HasImage(Protocol):
     image: MetadataImage
 
 
+class IsrCounts:
+    """What became of changes of in-sync replicas that leaders here have proposed."""
+
+    def __init__(self) -> None:
+        self.shrink_count = self.expand_count = self.failed_count = 0
+
+    def note(
+        self,
+        before: tuple[int, ...],
+        proposal: LeaderAndIsr,
+        answer: LeaderAndIsr | KafkaError,
+    ) -> None:
+        """``before``: those that were in sync when it was proposed."""
+        if isinstance(answer, KafkaError):
+            self.failed_count += 1
+        elif len(proposal.in_sync) < len(before):
+            self.shrink_count += 1
+        else:
+            self.expand_count += 1
+
+
 class Peers:
     """What is known of them by the newest image; and what is proposed of them.
 
@@ -64,6 +85,7 @@ class Peers:
         self._controller = controller
         self._clock = clock
         self._bugs = bugs
+        self.counts = IsrCounts()
         self._changes = IsrChanges(node_id)
         self._is_wanted = asyncio.Event()
 
@@ -89,7 +111,10 @@ class Peers:
     def alter_in_sync(self, partition: Partition, proposal: LeaderAndIsr) -> None:
         """Ask the controller; `Replication.on_answer` gets what it says."""
 
+        before = partition.leadership.replicas.in_sync
+
         def on_answer(answer: LeaderAndIsr | KafkaError) -> None:
+            self.counts.note(before, proposal, answer)
             if not isinstance(partition.replication, Replication):
                 return
             try:

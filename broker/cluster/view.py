@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from odradek.broker.quorum.image.image import NO_LEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 
     from .forwarding import Forwarding
+    from .standing import Standing
 
 
 class KnownBroker(NamedTuple):
@@ -48,12 +47,16 @@ class ClusterView:
         self,
         source: HasImage,
         forwarding: Forwarding,
-        why_stale: Callable[[], str] = str,
+        standing: Standing,
     ) -> None:
-        """``why_stale`` says why the newest image is not applied yet, if it is not."""
         self.forwarding = forwarding
-        self.why_stale = why_stale
+        self.standing = standing
         self._source = source
+
+    @property
+    def alive_count(self) -> int:
+        """How many brokers are let in."""
+        return sum(map(_is_alive, self._source.image.brokers.values()))
 
     def brokers(self, listener_name: str) -> list[KnownBroker]:
         """Those that are let in, and listen there."""

@@ -53,6 +53,7 @@ class Joining:
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
         from odradek.broker.cluster.publisher import Publisher
+        from odradek.broker.cluster.standing import Standing
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
@@ -103,7 +104,7 @@ class Joining:
         services.cluster = ClusterView(
             self._publisher,
             Forwarding(self.member, _looks_before_forwarding()),
-            lambda: self.member.why_stale,
+            Standing(self.member, self._peers.counts, self._fetchers),
         )
 
     def _identity(self, config: BrokerConfig) -> Identity:

@@ -19,9 +19,8 @@ def why_not_ready(services: Services, listeners: Sequence[Listener]) -> list[str
     failure = services.metadata.catalog_failure
     if failure is not None:
         reasons.append(f"the catalogue has failed: {failure}")
-    stale = "" if services.cluster is None else services.cluster.why_stale()
-    if stale:
-        reasons.append(f"what the controllers have decided is not applied: {stale}")
+    if services.cluster is not None:
+        reasons += services.cluster.standing.why_not_ready()
     failures = services.committer.failures
     for each in services.log_manager.directories:
         error = failures.get(each.path) or each.failure

@@ -34,6 +34,21 @@ class _Running(NamedTuple):
     task: asyncio.Task[None]
 
 
+class Fetching(NamedTuple):
+    """Whose records a fetcher asks for, and which of the fetchers of that leader it is.
+
+    ``client_id`` is what Apache Kafka calls it.
+    """
+
+    leader: int
+    number: int
+
+    @property
+    def client_id(self) -> str:
+        """As metrics of Apache Kafka name it."""
+        return f"ReplicaFetcherThread-{self.number}-{self.leader}"
+
+
 class Fetchers:
     """Which partition follows whom; see `Leaders`."""
 
@@ -85,6 +100,11 @@ class Fetchers:
         if known is None:
             return None
         return known.trouble or self._running[self._key(known)].fetcher.trouble
+
+    def fetching(self, topic_partition: TopicPartition) -> Fetching | None:
+        """Who asks for a partition; None: nobody does."""
+        known = self._followed.get(topic_partition)
+        return None if known is None else Fetching(*self._key(known))
 
     def spread(self, count: int) -> None:
         """Follow each leader on so many connections from now on."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import odradek
 
+from .cluster_families import cluster_families
 from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
 from .login_families import login_families
 from .shortage_families import shortage_families
@@ -107,30 +108,7 @@ def _server_families(sources: MetricSources) -> Iterator[Family]:
         cluster_id=services.cluster_id,
         node_id=services.node_id,
     )
-    yield _one(gauge("kafka_brokers", "Brokers of the cluster."), 1)
-    topics = list(services.metadata)
-    partitions = sum(len(topic.partitions) for topic in topics)
-    offline = len(services.metadata.offline)
-    for name, meaning, value in (
-        ("kafka_server_replicamanager_partitioncount", "Partitions.", partitions),
-        ("kafka_server_replicamanager_leadercount", "Those it leads.", partitions),
-        ("kafka_server_replicamanager_offlinereplicacount", "Lost ones.", offline),
-        ("kafka_server_replicamanager_underreplicatedpartitions", "None.", 0),
-        ("kafka_server_replicamanager_underminisrpartitioncount", "None.", 0),
-        ("kafka_controller_kafkacontroller_activecontrollercount", "Itself.", 1),
-        (
-            "kafka_controller_kafkacontroller_offlinepartitionscount",
-            "Partitions that cannot be used.",
-            offline,
-        ),
-        (
-            "kafka_controller_kafkacontroller_globalpartitioncount",
-            "Partitions.",
-            partitions,
-        ),
-        ("kafka_controller_kafkacontroller_globaltopiccount", "Topics.", len(topics)),
-    ):
-        yield _one(gauge(name, meaning), value)
+    yield from cluster_families(services)
     yield from _purgatory_families(services.replica_manager)
     yield _one(
         counter("odradek_bugs_total", "Errors that nobody expected; see the log."),

@@ -36,6 +36,7 @@ def group_families(services: Services) -> Iterator[list[Family]]:
 class _GroupFamilies:
     def __init__(self, services: Services) -> None:
         self._log_manager = services.log_manager
+        self._is_one_of_many = services.cluster is not None
         self.members = gauge("kafka_consumergroup_members", "Members of a group.")
         self.offset = gauge(
             "kafka_consumergroup_current_offset", "What a group has committed."
@@ -59,22 +60,28 @@ class _GroupFamilies:
         members = 0 if group is None else len(group.members)
         self.members.add(members, labels(consumergroup=group_id))
         escaped_id = escaped(group_id)
-        sums: dict[str, tuple[int, int]] = {}
+        sums: dict[str, tuple[int, int | None]] = {}
         offsets = list(state.offsets.of_group(group_id).items())  # as they are now
         for (topic, partition), committed in offsets:
             log = self._log_manager.get(TopicPartition(topic, partition))
             end = 0 if log is None else log.high_watermark
+            is_unknown = log is None and self._is_one_of_many
             lag = max(end - committed.offset, 0)
             label_text = (
                 f'{{consumergroup="{escaped_id}",topic="{escaped(topic)}",'
                 f'partition="{partition}"}}'
             )
             self.offset.add(committed.offset, label_text)
-            self.lag.add(lag, label_text)
             offset_sum, lag_sum = sums.get(topic, (0, 0))
-            sums[topic] = offset_sum + committed.offset, lag_sum + lag
+            if is_unknown:  # another broker has it
+                lag_sum = None
+            else:
+                self.lag.add(lag, label_text)
+                lag_sum = None if lag_sum is None else lag_sum + lag
+            sums[topic] = offset_sum + committed.offset, lag_sum
             yield
         for topic, (offset_sum, lag_sum) in sums.items():
             label_text = labels(consumergroup=group_id, topic=topic)
             self.offset_sum.add(offset_sum, label_text)
-            self.lag_sum.add(lag_sum, label_text)
+            if lag_sum is not None:
+                self.lag_sum.add(lag_sum, label_text)

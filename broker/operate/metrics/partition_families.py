@@ -14,6 +14,7 @@ from odradek.storage.validation.validator import Flaw
 from odradek.storage.values.log_read import FetchIsolation
 
 from .exposition import Family, counter, gauge
+from .replica_families import ReplicaFamilies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.replica.partition.refusals import Refusals
     from odradek.broker.requests.services import Services
-    from odradek.storage.log.unified_log import UnifiedLog
 
 _PARTITION = 'topic="{}",partition="{}"'
 # In the order of `Traffic`.
@@ -49,9 +49,9 @@ class PartitionFamilies:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._node_id = services.node_id
         timeout_max_ms = services.config.transaction_max_timeout_ms
         self._now_and_timeout_max_ms = services.clock.now_ms(), timeout_max_ms
+        self._replicas = ReplicaFamilies(services)
         self.size = gauge("kafka_log_log_size", "Bytes of a partition.")
         self.start = gauge("kafka_log_log_logstartoffset", "Its first offset.")
         self.end = gauge("kafka_log_log_logendoffset", "The offset of its next record.")
@@ -61,18 +61,6 @@ class PartitionFamilies:
             "kafka_topic_partition_current_offset", "Where consumers find its end."
         )
         self.oldest = gauge("kafka_topic_partition_oldest_offset", "Its first offset.")
-        self.leader = gauge("kafka_topic_partition_leader", "The node that leads it.")
-        self.replicas = gauge("kafka_topic_partition_replicas", "Its replicas.")
-        self.in_sync = gauge(
-            "kafka_topic_partition_in_sync_replica", "Its replicas that are in sync."
-        )
-        self.preferred = gauge(
-            "kafka_topic_partition_leader_is_preferred", "Always: there is one."
-        )
-        self.under_replicated = gauge(
-            "kafka_topic_partition_under_replicated_partition",
-            "Whether replicas lag behind: never, there is one.",
-        )
         self.unstable = gauge(
             "odradek_partition_last_stable_offset_lag",
             "Offsets that wait for the end of a transaction.",
@@ -103,28 +91,27 @@ class PartitionFamilies:
         traffic = NO_TRAFFIC
         for info in topic.partitions:
             place = TopicPartition(topic.name, info.partition)
-            self._add_partition(place, self._services.log_manager.get(place))
+            self._add_partition(topic, place)
             traffic = traffic.plus(manager.traffic(place))
             yield
         for family, count in zip(self._traffic, traffic, strict=True):
             family.add(count, label_text)
         self._sum = self._sum.plus(traffic)
 
-    def _add_partition(self, place: TopicPartition, log: UnifiedLog | None) -> None:
+    def _add_partition(self, topic: Topic, place: TopicPartition) -> None:
         label_text = f"{{{_PARTITION.format(*place)}}}"
-        self.leader.add(self._node_id, label_text)
-        self.replicas.add(1, label_text)
-        self.in_sync.add(1, label_text)
-        self.preferred.add(1, label_text)
-        self.under_replicated.add(0, label_text)
+        is_told = self._replicas.add(topic, place, label_text)
+        log = self._services.log_manager.get(place)
         if log is None:  # never written, or not opened yet
-            self.current.add(0, label_text)
-            self.oldest.add(0, label_text)
+            if is_told:
+                self.current.add(0, label_text)
+                self.oldest.add(0, label_text)
             return
         start, end = log.log_start_offset, log.log_end_offset
         high_watermark = log.high_watermark
-        self.current.add(high_watermark, label_text)
-        self.oldest.add(start, label_text)
+        if is_told:
+            self.current.add(high_watermark, label_text)
+            self.oldest.add(start, label_text)
         self.size.add(log.local.size, label_text)
         self.start.add(start, label_text)
         self.end.add(end, label_text)
@@ -161,6 +148,7 @@ class PartitionFamilies:
         total = self._sum.plus(manager.past_traffic)
         for family, count in zip(self._traffic, total, strict=True):
             family.add(count)
+        yield from self._replicas
         for value in vars(self).values():
             if isinstance(value, Family):
                 yield value

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 Step = Callable[[Draft, Any, int], None]
 
+NO_TIMESTAMP: Final = -1
+
 
 def _nothing(_: Draft, __: Message, ___: int) -> None:
     """For records that change nothing that anybody asks for."""
@@ -75,6 +77,7 @@ class Replay:
 
     def __init__(self, image: MetadataImage = EMPTY) -> None:
         self.image = image
+        self.timestamp_ms = NO_TIMESTAMP  # of the last batch that was applied
         self._draft: Draft | None = None
         self._offset = image.offset
         self._epoch = image.epoch
@@ -127,6 +130,7 @@ class Replay:
             raise MetadataLogError(
                 f"offset {offset}: {record_type}: {error}"
             ) from error
+        self.timestamp_ms = header.max_timestamp
         if self._snapshot_offset is None:
             if self._transaction is None:
                 self._offset = header.last_offset

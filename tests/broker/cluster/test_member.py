@@ -83,6 +83,7 @@ async def test_it_registers_applies_what_there_was_and_is_let_in() -> None:
         quorum.write(topic("b"))
         assert await made.applied_until(lambda it: "b" in it.topic_ids, 100_000)
         assert set(images[-1].topic_ids) == {"a", "b"}
+        assert made.heartbeats.age_ms(made._clock.monotonic_ms()) is not None
         await made.leave()
         assert made.membership.stage is Stage.GONE
     assert quorum.asked[-1].want_shut_down

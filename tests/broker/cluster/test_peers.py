@@ -4,11 +4,12 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.cluster.peers import Peers
+from odradek.broker.cluster.peers import IsrCounts, Peers
 from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.runtime.bugs import Bugs
+from odradek.protocol.errors import InvalidUpdateVersion
 from odradek.protocol.messages.alter_partition import (
     AlteredPartition,
     AlteredTopic,
@@ -20,6 +21,7 @@ from tests.patience import PATIENCE_S
 
 ID = b"t" * 16
 WANTED = LeaderAndIsr(1, 3, (1, 2), (1, 2), 5)
+LEADERSHIP = SimpleNamespace(replicas=SimpleNamespace(in_sync=(1,)))
 IMAGE = MetadataImage(
     brokers={
         1: BrokerImage(1, 100, b"i" * 16, is_fenced=False),
@@ -102,6 +104,7 @@ async def test_a_proposal_is_asked_for_until_somebody_answers() -> None:
     partition: Any = SimpleNamespace(
         topic_id=ID,
         topic_partition=SimpleNamespace(partition=0),
+        leadership=LEADERSHIP,
         replication=Heard(),
     )
     async with peers(controller) as made:
@@ -138,6 +141,7 @@ async def test_a_bug_in_one_answer_ends_nothing() -> None:
     partition: Any = SimpleNamespace(
         topic_id=ID,
         topic_partition=SimpleNamespace(partition=0),
+        leadership=LEADERSHIP,
         replication=Broken(),
     )
     async with peers(controller, bugs) as made:
@@ -146,3 +150,12 @@ async def test_a_bug_in_one_answer_ends_nothing() -> None:
             made.alter_in_sync(partition, WANTED)
             await heard.wait()
     assert (len(told), bugs.count) == (2, 2)
+
+
+def test_what_became_of_proposals_is_counted() -> None:
+    counts = IsrCounts()
+    counts.note((1,), WANTED, WANTED)
+    counts.note((1, 2), WANTED._replace(in_sync=(1,)), WANTED)
+    counts.note((1, 2), WANTED, InvalidUpdateVersion())
+    found = counts.expand_count, counts.shrink_count, counts.failed_count
+    assert found == (1, 1, 1)

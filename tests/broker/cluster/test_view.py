@@ -8,7 +8,7 @@ from tests.broker.quorum.image.states import state
 
 def view(*messages: Any) -> ClusterView:
     source = SimpleNamespace(image=state(*messages))
-    return ClusterView(source, cast(Any, None))
+    return ClusterView(source, cast(Any, None), cast(Any, None))
 
 
 def test_clients_are_told_of_brokers_that_are_let_in_and_listen_there() -> None:
@@ -17,6 +17,7 @@ def test_clients_are_told_of_brokers_that_are_let_in_and_listen_there() -> None:
     assert found.brokers("SSL") == []
     assert found.broker(1, "PLAINTEXT") is not None
     assert found.broker(2, "PLAINTEXT") is None
+    assert found.alive_count == 1
 
 
 def test_who_has_a_partition() -> None:

@@ -87,11 +87,10 @@ def test_what_there_is_no_room_for_is_told(parts: Parts) -> None:
     assert parts.reasons() == ["data has no room"]
 
 
-def test_one_that_does_not_know_what_was_decided_is_not(parts: Parts) -> None:
-    why_stale = ""
-    parts.services.cluster = SimpleNamespace(why_stale=lambda: why_stale)
+def test_one_that_its_cluster_does_not_let_in_is_not(parts: Parts) -> None:
+    reasons: list[str] = []
+    standing = SimpleNamespace(why_not_ready=lambda: iter(reasons))
+    parts.services.cluster = SimpleNamespace(standing=standing)
     assert parts.reasons() == []
-    why_stale = "no room"
-    assert parts.reasons() == [
-        "what the controllers have decided is not applied: no room"
-    ]
+    reasons.append("it is fenced")
+    assert parts.reasons() == ["it is fenced"]

@@ -76,6 +76,10 @@ async def test_each_leader_has_one_fetcher(world: World) -> None:
     world.decide(T0, led_by(2, 1, 2, US))
     world.decide(T1, led_by(2, 1, 2, US))
     assert world.followed == {2: [0, 1]}
+    found = world.fetchers.fetching(T0)
+    assert found is not None
+    assert found.client_id == "ReplicaFetcherThread-0-2"
+    assert world.fetchers.fetching(TopicPartition("t", 2)) is None
     world.decide(T1, led_by(3, 2, 3, US))
     assert world.followed == {2: [0], 3: [1]}
 
