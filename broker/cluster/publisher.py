@@ -61,6 +61,19 @@ class Replicas(Protocol):
         """Lead a partition, or follow, as the controllers decided."""
 
 
+class Coordinators(Protocol):
+    """Who goes by what this broker leads."""
+
+    def elect(self, topic_partition: TopicPartition) -> None:
+        """This broker leads one of coordinators, by a decision that is new."""
+
+    def resign(self, topic_partition: TopicPartition) -> None:
+        """Another one does, or nobody."""
+
+    def note_epoch(self, topic_partition: TopicPartition) -> None:
+        """Any partition has a new leader, or the same one in a new epoch."""
+
+
 class Actions(Protocol):
     """What of a broker follows from what was decided, besides its replicas."""
 
@@ -78,12 +91,6 @@ class Actions(Protocol):
     async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
         """This broker is no replica of these. ``keeps``: nor was it when it started."""
 
-    def elect(self, topic_partition: TopicPartition) -> None:
-        """This broker leads one, by a decision that is new."""
-
-    def resign(self, topic_partition: TopicPartition) -> None:
-        """Another one does, or nobody."""
-
 
 class Publisher:
     """Applies images; ``image`` is the newest, also while it is applied."""
@@ -93,6 +100,7 @@ class Publisher:
         topics: MemberTopics,
         resources: ResourceOptions,
         replicas: Replicas,
+        coordinators: Coordinators,
         actions: Actions,
         node_id: int,
     ) -> None:
@@ -101,6 +109,7 @@ class Publisher:
         self._resources = resources
         self._replicas = replicas
         self._actions = actions
+        self._coordinators = coordinators
         self._node_id = node_id
         self._usable = UsableOptions()
         self._refused: set[bytes] = set()  # topics that could not be kept, until now
@@ -207,10 +216,9 @@ class Publisher:
                 topic_id = image.topic_ids[place.topic]
                 decided = _decision(partition)
                 self._actions.note_recovered(topic_id, place.partition, decided)
-            if place.topic in INTERNAL_TOPICS:
-                is_anew = image.topic_ids[place.topic] in again
-                known = None if is_anew else _known(before, place)
-                self._tell_coordinators(place, known, partition)
+            is_anew = image.topic_ids[place.topic] in again
+            known = None if is_anew else _known(before, place)
+            self._tell_coordinators(place, known, partition)
         gone = [
             place
             for place, partition in decisions.items()
@@ -225,12 +233,17 @@ class Publisher:
         before: PartitionImage | None,
         after: PartitionImage,
     ) -> None:
+        is_new = before is None or before.leader_epoch != after.leader_epoch
+        if is_new and before is not None:
+            self._coordinators.note_epoch(place)
+        if place.topic not in INTERNAL_TOPICS:
+            return
         leads = after.leader == self._node_id
         led = before is not None and before.leader == self._node_id
-        if leads and (before is None or before.leader_epoch != after.leader_epoch):
-            self._actions.elect(place)
+        if leads and is_new:
+            self._coordinators.elect(place)
         elif led and not leads:
-            self._actions.resign(place)
+            self._coordinators.resign(place)
 
     async def _publish_resources(
         self, before: MetadataImage, after: MetadataImage, *, is_first: bool

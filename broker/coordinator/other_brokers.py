@@ -1,16 +1,17 @@
-"""The brokers of a cluster, as far as a transaction is spread over them.
+"""The brokers of a cluster, as far as coordinators are spread over them.
 
 A broker that is alone has none of this: it leads every partition.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from odradek.broker.runtime.parked import Parked
     from odradek.protocol.topic_partition import TopicPartition
 
+    from .share.questions import StateQuestion
     from .transaction.add_partitions import Addition
     from .transaction.marker_writer import Marker
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class OtherBrokers(Protocol):
     """Who leads what, and what others are asked.
 
-    What is asked is answered with an error code for each partition, whatever happens;
+    What is asked is answered, whatever happens, for each partition with an error code;
     a broker that does not answer is one more reason to ask again.
     """
 
@@ -39,3 +40,6 @@ class OtherBrokers(Protocol):
         self, broker_id: int, addition: Addition
     ) -> Parked[dict[TopicPartition, int]]:
         """Whether records may be written, by the coordinator at that broker."""
+
+    def ask_state(self, broker_id: int, question: StateQuestion) -> Parked[Any]:
+        """Ask the share coordinator at that broker; NETWORK_EXCEPTION: no answer."""

@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.durability.committer import COMMIT
@@ -18,6 +18,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
 from odradek.storage.directory.log_directory import NO_EPOCH
 
+from .cluster_coordinators import ClusterCoordinators
 from .connecting import connecting_to_brokers, connecting_to_controllers, endpoints_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from odradek.broker.cluster.publisher import Publisher
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.broker.coordinator.runtime import CoordinatorRuntime
     from odradek.broker.quorum.image.image import MetadataImage
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.client.address import Address
@@ -52,7 +52,6 @@ class Joining:
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
-        from odradek.broker.cluster.publisher import Publisher
         from odradek.broker.cluster.standing import Standing
         from odradek.broker.cluster.view import ClusterView
         from odradek.broker.replica.decisions import Decisions
@@ -83,9 +82,7 @@ class Joining:
             services.replica_manager,
             lambda place: self._publisher.decided(place),
         )
-        self._publisher: Publisher = Publisher(
-            topics, services.resources, self._decisions, self, services.node_id
-        )
+        self._publisher: Publisher = self._make_publisher()
         self._peers: Peers = Peers(
             services.node_id,
             options.lag_max_ms,
@@ -105,6 +102,19 @@ class Joining:
             self._publisher,
             Forwarding(self.member, _looks_before_forwarding()),
             Standing(self.member, self._peers.counts, self._fetchers),
+        )
+
+    def _make_publisher(self) -> Publisher:
+        from odradek.broker.cluster.publisher import Publisher
+
+        services = self._services
+        return Publisher(
+            self._topics,
+            services.resources,
+            self._decisions,
+            ClusterCoordinators(services),
+            self,
+            services.node_id,
         )
 
     def _identity(self, config: BrokerConfig) -> Identity:
@@ -145,6 +155,7 @@ class Joining:
             services.bugs,
             services.client_log,
         )
+        services.other_brokers = found
         services.transactions.use_brokers(found)
         return found
 
@@ -280,30 +291,6 @@ class Joining:
     async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
         """This broker is no replica of these. ``keeps``: nor was it when it started."""
         await self._given_away.take_away(gone, keeps=keeps)
-
-    def elect(self, topic_partition: TopicPartition) -> None:
-        """This broker leads one, by a decision that is new."""
-        runtime = self._runtime(topic_partition.topic)
-        if runtime is not None:
-            runtime.elect(topic_partition.partition)
-
-    def resign(self, topic_partition: TopicPartition) -> None:
-        """Another one does, or nobody."""
-        runtime = self._runtime(topic_partition.topic)
-        if runtime is not None:
-            runtime.resign(topic_partition.partition)
-
-    def _runtime(self, topic: str) -> CoordinatorRuntime[Any] | None:
-        services = self._services
-        share_states = services.share_states_in_use
-        for runtime in (
-            services.groups.runtime,
-            services.transactions.runtime,
-            None if share_states is None else share_states.runtime,
-        ):
-            if runtime is not None and runtime.topic == topic:
-                return runtime
-        return None
 
 
 def _given_away_of(services: Parts) -> GivenAway:

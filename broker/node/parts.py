@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.other_brokers import OtherBrokers
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
+    from odradek.broker.coordinator.share.anywhere import ShareStates
     from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
@@ -74,6 +76,7 @@ class Parts:
     authorizer: Authorizer | None = None
     tokens: DelegationTokens | None = None
     cluster: ClusterView | None = None
+    other_brokers: OtherBrokers | None = None  # this one leads everything
     quotas: ClientQuotas = field(init=False)
     features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)
@@ -151,7 +154,7 @@ class Parts:
             replica_manager=self.replica_manager,
             disk_threads=self.disk_threads,
             bugs=self.bugs,
-            share_states=lambda: self.share_states,
+            share_states=lambda: self.share_states_anywhere,
         )
         self.live.watch(groups.take_config)
         return groups
@@ -198,6 +201,20 @@ class Parts:
             return self.share_states
         return None
 
+    @property
+    def share_states_anywhere(self) -> ShareStates:
+        """The same; in a cluster also what other brokers keep."""
+        if self.other_brokers is None:
+            return self.share_states
+        return self._spread_share_states
+
+    @cached_property
+    def _spread_share_states(self) -> ShareStates:
+        from odradek.broker.coordinator.share.anywhere import ShareStatesAnywhere
+
+        assert self.other_brokers is not None
+        return ShareStatesAnywhere(self.share_states, self.other_brokers, self.clock)
+
     @cached_property
     def sharing(self) -> Sharing:
         """What share groups are handed of records."""
@@ -209,7 +226,7 @@ class Parts:
             topics=self.metadata,
             resources=self.resources,
             replica_manager=self.replica_manager,
-            states=self.share_states,
+            states=self.share_states_anywhere,
             disk_threads=self.disk_threads,
             answers=self.answer_memory,
             bugs=self.bugs,

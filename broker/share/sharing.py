@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.broker.coordinator.share.service import ShareCoordinator
+    from odradek.broker.coordinator.share.anywhere import ShareStates
     from odradek.broker.coordinator.share.state import ShareKey
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
@@ -57,7 +57,7 @@ class Sharing:
         topics: Topics,
         resources: ResourceOptions,
         replica_manager: ReplicaManager,
-        states: ShareCoordinator,
+        states: ShareStates,
         disk_threads: DiskThreads,
         answers: AnswerMemory,
         bugs: Bugs,
@@ -233,6 +233,12 @@ class Sharing:
         served = self._served.get(key.group_id, {}).get(key)
         if served is not None:
             self.drop(served)
+
+    def forget_partition(self, topic_partition: TopicPartition) -> None:
+        """It is led in a new epoch: what others have done meanwhile is not known."""
+        for served in self.served():
+            if served.topic_partition == topic_partition:
+                self.drop(served)
 
     # What share partitions ask for (ServingHost)
 

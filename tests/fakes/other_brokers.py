@@ -17,7 +17,7 @@ class FakeOtherBrokers:
         self.leaders: dict[TopicPartition, int | None] = {}
         self.gone: set[TopicPartition] = set()
         self.asked: list[tuple[int, Any]] = []
-        self.answers: list[Parked[dict[TopicPartition, int]]] = []
+        self.answers: list[Parked[Any]] = []
 
     def leader_of(self, topic_partition: TopicPartition) -> int | None:
         return self.leaders.get(topic_partition, US)
@@ -30,6 +30,9 @@ class FakeOtherBrokers:
 
     def admit(self, broker_id: int, addition: Any) -> Any:
         return self._ask(broker_id, addition)
+
+    def ask_state(self, broker_id: int, question: Any) -> Any:
+        return self._ask(broker_id, question)
 
     def _ask(self, broker_id: int, what: Any) -> Any:
         self.asked.append((broker_id, what))

@@ -7,18 +7,20 @@ the disks of other brokers, and nobody is to wait behind it who wants to write.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.cluster.controller_channel import ControllerChannel
 from odradek.broker.quorum.image.image import NO_LEADER
 
 from .marker_questions import AskedMarker, MarkerQuestions
 from .questions import Questions
+from .state_questions import StateQuestions
 from .verification_questions import VerificationQuestions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.coordinator.share.questions import StateQuestion
     from odradek.broker.coordinator.transaction.add_partitions import Addition
     from odradek.broker.coordinator.transaction.marker_writer import Marker
     from odradek.broker.quorum.image.image import MetadataImage, PartitionImage
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from odradek.client.connection import Connection
     from odradek.protocol.topic_partition import TopicPartition
 
-    from .questions import Codes, Kind
+    from .named_partitions import Codes
+    from .questions import Kind
 
 
 class HasImage(Protocol):
@@ -58,9 +61,12 @@ class ClusterBrokers:
         self._bugs = bugs
         self._log = log
         self._questions: dict[tuple[str, int], Questions] = {}
+        self._is_closed = False
 
     def leader_of(self, topic_partition: TopicPartition) -> int | None:
         """The broker that leads, which may be this one. None: nobody does just now."""
+        if self._is_closed:
+            return None
         found = self._known(topic_partition)
         return None if found is None or found.leader == NO_LEADER else found.leader
 
@@ -83,6 +89,13 @@ class ClusterBrokers:
             addition.transactional_id, addition, addition.partitions
         )
 
+    def ask_state(self, broker_id: int, question: StateQuestion) -> Parked[Any]:
+        """Ask the share coordinator at that broker."""
+        kind = StateQuestions.of(question)
+        return self._to(broker_id, kind.name, kind).ask(
+            kind.key_of(question), question, question.key.group_id
+        )
+
     def look_again(self) -> None:
         """The image is another one: what is asked of who is away is given up.
 
@@ -94,6 +107,7 @@ class ClusterBrokers:
 
     async def close(self) -> None:
         """Ask nobody any more."""
+        self._is_closed = True
         for each in self._questions.values():
             await each.close()
         self._questions.clear()

@@ -13,14 +13,14 @@ from odradek.protocol.messages.txn_admin import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-from .named_partitions import by_topic
+from .named_partitions import TOGETHER_MAX, by_topic, codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from odradek.broker.coordinator.transaction.marker_writer import Marker
 
-    from .questions import Codes
+    from .named_partitions import Codes
 
 
 class AskedMarker(NamedTuple):
@@ -34,7 +34,12 @@ class MarkerQuestions:
     """A `Kind`."""
 
     response_class: Final = WriteTxnMarkersResponse
+    together_max: Final = TOGETHER_MAX
     unanswered: Final = ErrorCode.NETWORK_EXCEPTION
+
+    def group_of(self, _: AskedMarker) -> Hashable:
+        """They all go together."""
+        return None
 
     def request(self, contents: list[AskedMarker]) -> WriteTxnMarkersRequest:
         """All markers in one request."""
@@ -65,3 +70,7 @@ class MarkerQuestions:
                     place = TopicPartition(topic.name, partition.partition_index)
                     codes[place] = partition.error_code
         return found
+
+    def told(self, content: AskedMarker, found: Codes | None) -> Codes:
+        """The error code for each of its partitions."""
+        return codes_of(content.partitions, found, self.unanswered)

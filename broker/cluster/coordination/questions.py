@@ -1,7 +1,7 @@
 """What one broker is asked again and again: one request at a time, for all who wait.
 
-What is asked meanwhile goes together into the next request. Every question is answered
-with an error code for each of its partitions, also by a broker that cannot be reached.
+What is asked meanwhile goes together into the next request, as far as its kind can.
+Every question is answered, also by a broker that cannot be reached.
 """
 
 from __future__ import annotations
@@ -20,13 +20,8 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.memory.limits import LimitedLog
     from odradek.protocol.schema import Request, Response
-    from odradek.protocol.topic_partition import TopicPartition
-
-    Codes = dict[TopicPartition, int]
 
 TIMEOUT_S: Final = 30.0  # request.timeout.ms
-# A marker is some tens of bytes: so the request stays far below what brokers take.
-TOGETHER_MAX: Final = 1_000
 
 
 class Kind(Protocol):
@@ -37,21 +32,26 @@ class Kind(Protocol):
         """What the answers are."""
 
     @property
-    def unanswered(self) -> int:
-        """The error code where there was no answer."""
+    def together_max(self) -> int:
+        """How many go into one request, so that it stays below what brokers take."""
+
+    def group_of(self, content: Any) -> Hashable:
+        """What is the same in all that goes into one request."""
 
     def request(self, contents: list[Any]) -> Request:
         """What asks all of them."""
 
-    def answers(self, response: Any) -> dict[Hashable, Codes]:
-        """The error codes, by the key of the question."""
+    def answers(self, response: Any) -> dict[Hashable, Any]:
+        """What was answered, by the key of the question."""
+
+    def told(self, content: Any, found: Any | None) -> Any:
+        """What who asked is told of that; None: there was no answer."""
 
 
 class _Question(NamedTuple):
     key: Hashable
     content: Any
-    partitions: tuple[TopicPartition, ...]
-    answer: Parked[Codes]
+    answer: Parked[Any]
 
 
 class Questions:
@@ -71,21 +71,19 @@ class Questions:
         self._channel = channel
         self._bugs = bugs
         self._log = log
-        self._waiting: dict[Hashable, _Question] = {}
+        self._waiting: dict[Hashable, _Question] = {}  # by key and part
         self._asking: asyncio.Task[None] | None = None
 
-    def ask(
-        self, key: Hashable, content: Any, partitions: tuple[TopicPartition, ...]
-    ) -> Parked[Codes]:
-        """The error code for each of the partitions.
+    def ask(self, key: Hashable, content: Any, part: Hashable = ()) -> Parked[Any]:
+        """What the broker says, or that it said nothing.
 
         Answers are told apart by ``key``: of two with the same one, the second waits
         for the answer to the first. One that waits is not asked any more when it is
-        put again: who puts it again has given up the first.
+        put again, for the same ``part``: who puts it again has given up the first.
         """
-        question = _Question(key, content, partitions, Parked())
-        given_up = self._waiting.pop((key, partitions), None)
-        self._waiting[key, partitions] = question
+        question = _Question(key, content, Parked())
+        given_up = self._waiting.pop((key, part), None)
+        self._waiting[key, part] = question
         if given_up is not None:
             self._tell({key: given_up}, {})
         if self._asking is None:
@@ -119,9 +117,14 @@ class Questions:
 
     def _taken(self) -> dict[Hashable, _Question]:
         taken: dict[Hashable, _Question] = {}
-        left = {}
+        kind, left = self._kind, {}
+        group = kind.group_of(next(iter(self._waiting.values())).content)
         for place, each in self._waiting.items():
-            if each.key in taken or len(taken) == TOGETHER_MAX:
+            if (
+                each.key in taken
+                or len(taken) == kind.together_max
+                or kind.group_of(each.content) != group
+            ):
                 left[place] = each
             else:
                 taken[each.key] = each
@@ -129,7 +132,7 @@ class Questions:
         return taken
 
     async def _ask_some(self, asked: dict[Hashable, _Question]) -> None:
-        found: dict[Hashable, Codes] = {}
+        found: dict[Hashable, Any] = {}
         try:
             request = self._kind.request([each.content for each in asked.values()])
             found = self._kind.answers(await self._answer(request))
@@ -143,14 +146,11 @@ class Questions:
             self._tell(asked, found)
 
     def _tell(
-        self, asked: dict[Hashable, _Question], found: dict[Hashable, Codes]
+        self, asked: dict[Hashable, _Question], found: dict[Hashable, Any]
     ) -> None:
-        for key, (_, _, partitions, answer) in asked.items():
-            codes, otherwise = found.get(key, {}), self._kind.unanswered
+        for key, (_, content, answer) in asked.items():
             try:
-                answer.set_result(
-                    {each: codes.get(each, otherwise) for each in partitions}
-                )
+                answer.set_result(self._kind.told(content, found.get(key)))
             except Exception as error:  # of who listens: the others are told
                 self._bugs.record("what a broker has answered", error)
 

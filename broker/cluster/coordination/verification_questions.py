@@ -20,23 +20,28 @@ from odradek.protocol.messages.transactions import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-from .named_partitions import by_topic
+from .named_partitions import TOGETHER_MAX, by_topic, codes_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from odradek.broker.coordinator.transaction.add_partitions import Addition
 
-    from .questions import Codes
+    from .named_partitions import Codes
 
 
 class VerificationQuestions:
     """A `Kind`; the key of a question is the transactional id."""
 
     response_class: Final = AddPartitionsToTxnResponse
+    together_max: Final = TOGETHER_MAX
     # All clients try again where this is said of a coordinator, and need not look
     # for another one.
     unanswered: Final = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    def group_of(self, _: Addition) -> Hashable:
+        """They all go together."""
+        return None
 
     def request(self, contents: list[Addition]) -> AddPartitionsToTxnRequest:
         """All transactions in one request."""
@@ -78,3 +83,7 @@ class VerificationQuestions:
             }
             for each in response.results_by_transaction
         }
+
+    def told(self, content: Addition, found: Codes | None) -> Codes:
+        """The error code for each of its partitions."""
+        return codes_of(content.partitions, found, self.unanswered)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
     from odradek.broker.coordinator.shard import Shard
-    from odradek.broker.coordinator.share.service import ShareCoordinator
+    from odradek.broker.coordinator.share.anywhere import ShareStates
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -80,7 +80,7 @@ class GroupCoordinator:
         replica_manager: ReplicaManager,
         disk_threads: DiskThreads,
         bugs: Bugs,
-        share_states: Callable[[], ShareCoordinator],
+        share_states: Callable[[], ShareStates],
     ) -> None:
         """``share_states`` is asked for what keeps where share groups are."""
         self._config = config

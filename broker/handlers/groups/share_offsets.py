@@ -129,7 +129,7 @@ async def _described(
         )
     keys = [key for each in topics for key in each.keys(group_id)]
     await _open(ctx, topics)
-    found = await _now(ctx.services.share_states.summarise(keys, dict))
+    found = await _now(ctx.services.share_states_anywhere.summarise(keys, dict))
     return DescribeShareGroupOffsetsResponseGroup(
         group_id=group_id,
         topics=[
@@ -231,6 +231,8 @@ def _lag(
         partition = ctx.services.replica_manager.partition(topic_partition)
     except KafkaError:  # deleted meanwhile
         return UNKNOWN_LAG
+    if not partition.leadership.replicas.is_leader:
+        return UNKNOWN_LAG  # its end is known to who leads it
     left = partition.view.high_watermark - summary.start - summary.complete_count
     return max(left, 0)
 

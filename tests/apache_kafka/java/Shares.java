@@ -19,6 +19,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -34,6 +35,7 @@ public class Shares extends Scenes {
             case "close" -> Shares::whatIsClosedGivesBack;
             case "limit" -> Shares::exactlySoMany;
             case "aborted" -> Shares::abortedIsUnseen;
+            case "moved" -> Shares::goesOnElsewhere;
             case "restart" -> Shares::acceptedNeverComesAgain;
             default -> throw new IllegalArgumentException(name);
         };
@@ -260,6 +262,46 @@ public class Shares extends Scenes {
             check(seen.equals(Set.of(0, 2, 4)), "seen " + seen);
             member.checkTaken();
         }
+    }
+
+    /** Whoever leads partition, group and states: others do so when that is asked for. */
+    static void goesOnElsewhere() throws Exception {
+        option("share.auto.offset.reset", "earliest");
+        Set<Integer> accepted = new HashSet<>();
+        try (Member member = new Member()) {
+            int count = 0;
+            for (String deed : List.of("", "away", "back", "killed", "again")) {
+                if (!deed.isEmpty()) {
+                    ask(deed);
+                }
+                write(count, count + 99);
+                count += 100;
+                int wanted = count;
+                until("all", () -> accepted.size() == wanted, () -> accept(member, accepted));
+            }
+        }
+    }
+
+    /** What is accepted for good must never have been so before. */
+    private static void accept(Member member, Set<Integer> accepted) {
+        member.consumer.poll(Duration.ofMillis(200)).forEach(member.held::add);
+        Map<TopicIdPartition, List<Integer>> held = new HashMap<>();
+        for (ConsumerRecord<String, String> each : member.held) {
+            int value = Integer.parseInt(each.value());
+            check(!accepted.contains(value), value + " comes again");
+            member.consumer.acknowledge(each, AcknowledgeType.ACCEPT);
+            held.computeIfAbsent(
+                new TopicIdPartition(Uuid.ZERO_UUID, each.partition(), topic),
+                key -> new ArrayList<>()).add(value);
+        }
+        member.held.clear();
+        member.consumer.commitSync().forEach((partition, error) -> {
+            TopicIdPartition key = new TopicIdPartition(
+                Uuid.ZERO_UUID, partition.partition(), topic);
+            if (error.isEmpty()) {
+                accepted.addAll(held.getOrDefault(key, List.of()));
+            }
+        });
     }
 
     static void acceptedNeverComesAgain() throws Exception {

@@ -40,11 +40,12 @@ class World:
         self.resources = ResourceOptions(catalog)
         self.leaders: dict[TopicPartition, int] = {}
         self.told: list[tuple[str, TopicPartition]] = []
+        self.new_epochs: list[TopicPartition] = []
         self.recovering: list[tuple[bytes, int, int]] = []
         self.gone: list[tuple[set[TopicPartition], bool]] = []
         self.image: MetadataImage = EMPTY
         self.fails_before = self.fails_after = self.fails_late = False
-        self.publisher = Publisher(self.topics, self.resources, self, self, US)
+        self.publisher = Publisher(self.topics, self.resources, self, self, self, US)
 
     def decide(self, topic_partition: TopicPartition, decided: LeaderAndIsr) -> None:
         known = self.topics.partition(topic_partition)
@@ -57,6 +58,9 @@ class World:
 
     def resign(self, topic_partition: TopicPartition) -> None:
         self.told.append(("resign", topic_partition))
+
+    def note_epoch(self, topic_partition: TopicPartition) -> None:
+        self.new_epochs.append(topic_partition)
 
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
@@ -283,6 +287,18 @@ async def test_coordinators_go_with_the_leaders_of_their_topics(tmp_path: Path) 
         await at.publish(made, newer)  # others may have led in 6
     told = ["elect", "resign", "elect", "elect"]
     assert at.told == [(what, place) for what in told]
+    assert at.new_epochs == [place] * 3
+
+
+async def test_of_each_partition_new_epochs_are_told(tmp_path: Path) -> None:
+    place = TopicPartition("a", 0)
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), partition("a", 0, US))
+        later = partition("a", 0, US)
+        later.leader_epoch += 1
+        await at.publish(topic("a"), later)
+        await at.publish(topic("a"), later, topic("b"))
+    assert (at.new_epochs, at.told) == ([place], [])
 
 
 async def test_what_an_unclean_election_has_left_to_us_is_reported(

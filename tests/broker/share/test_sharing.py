@@ -244,3 +244,19 @@ async def test_what_no_session_reads_any_more_leaves_the_memory(tmp_path: Path) 
         assert rig.say(one, 0, 9, RELEASE, partition=2) is None
         await settle()
         assert [each.key.partition for each in rig.sharing.served()] == [0]
+
+
+async def test_what_is_led_anew_is_read_anew(tmp_path: Path) -> None:
+    """Others may have led it meanwhile, and handed out what is behind."""
+    async with share_rig(tmp_path) as rig:
+        await begun(rig, partitions=2)
+        session = rig.open("m", 0, 1)
+        assert sorted(await rig.acquired(session)) == [(0, 9, 1), (0, 9, 1)]
+        read_count = rig.states.read_count
+        stored = rig.states.states[rig.key()]
+        rig.states.states[rig.key()] = stored._replace(start=5)
+        rig.sharing.forget_partition(TopicPartition("t", 0))
+        refused = rig.say(session, 0, 9, ACCEPT)
+        assert isinstance(refused, InvalidRecordState)
+        assert await rig.acquired(session) == [(5, 9, 1)]
+        assert rig.states.read_count == read_count + 1

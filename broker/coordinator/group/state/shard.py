@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Place
     from odradek.broker.coordinator.shard import Shard
-    from odradek.broker.coordinator.share.service import ShareCoordinator
+    from odradek.broker.coordinator.share.anywhere import ShareStates
     from odradek.broker.coordinator.timers import Timers
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topic_index import TopicIndex
@@ -69,7 +69,7 @@ class GroupShard:
         self.share_groups: dict[str, ShareGroup] = {}
         self.streams_groups: dict[str, StreamsGroup] = {}
         # Who keeps where share groups are; and what it was asked to begin.
-        self.share_states: Callable[[], ShareCoordinator] = _nobody
+        self.share_states: Callable[[], ShareStates] = _nobody
         self.beginnings: dict[str, Beginning] = {}
         self.offsets = GroupOffsets()
         self._offset_loader = OffsetLoader(self.offsets)
@@ -267,7 +267,7 @@ class GroupShard:
             action(self, error)
 
 
-def _nobody() -> ShareCoordinator:
+def _nobody() -> ShareStates:
     raise CoordinatorNotAvailable
 
 

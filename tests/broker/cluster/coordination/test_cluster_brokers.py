@@ -7,11 +7,18 @@ from typing import Any
 
 from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
 from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.share.questions import ReadState
+from odradek.broker.coordinator.share.state import ShareKey
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.marker_writer import Marker
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.client.address import Address
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.share_state import (
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+)
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -83,6 +90,8 @@ class Link:
             raise ConnectionResetError
         if response_class is WriteTxnMarkersResponse:
             return WriteTxnMarkersResponse(markers=[])
+        if response_class is ReadShareGroupStateResponse:
+            return ReadShareGroupStateResponse(results=[])
         assert response_class is AddPartitionsToTxnResponse
         return AddPartitionsToTxnResponse(results_by_transaction=[])
 
@@ -112,6 +121,17 @@ async def test_each_kind_is_asked_of_the_broker_that_is_named() -> None:
         ("other", WriteTxnMarkersRequest),
     ]
     await world.brokers.close()
+
+
+async def test_what_share_groups_have_done_is_asked_by_group() -> None:
+    world = World()
+    keys = [ShareKey(group, b"t" * 16, 0) for group in "gh"]
+    answers = [world.brokers.ask_state(OTHER, ReadState(key, 1)) for key in keys]
+    for each in answers:
+        assert (await each).code == ErrorCode.NETWORK_EXCEPTION
+    assert world.asked == [("other", ReadShareGroupStateRequest)] * 2
+    await world.brokers.close()
+    assert world.brokers.leader_of(A1) is None, "nobody is asked any more"
 
 
 async def test_nobody_is_asked_who_is_nowhere() -> None:

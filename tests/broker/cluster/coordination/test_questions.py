@@ -18,13 +18,19 @@ class Letters:
     """A kind of question: the content is what comes back, by its key."""
 
     response_class = cast("Any", dict)
-    unanswered = 99
+    together_max = 1000
 
     def request(self, contents: list[Any]) -> Any:
         return contents
 
+    def group_of(self, content: Any) -> Any:
+        return content[2:]
+
     def answers(self, response: Any) -> Any:
-        return dict(response)
+        return {each[0]: each[1] for each in response}
+
+    def told(self, content: Any, found: Any) -> Any:
+        return {each: (found or {}).get(each, 99) for each in content[1]}
 
 
 class Broker:
@@ -100,6 +106,18 @@ async def test_of_two_with_one_key_the_second_waits() -> None:
     broker.answer(broker.asked[1])
     await turns()
     assert second.result() == {A1: 1}
+
+
+async def test_what_is_of_another_group_goes_by_itself() -> None:
+    broker = Broker()
+    contents = [("x", {A0: 0}, "g"), ("y", {A0: 1}, "h"), ("z", {A0: 2}, "g")]
+    answers = [broker.questions.ask(each[0], each) for each in contents]
+    for keys in ("xz", "y"):
+        await turns()
+        assert "".join(each[0] for each in broker.asked[-1]) == keys
+        broker.answer(broker.asked[-1])
+    await turns()
+    assert [each.result() for each in answers] == [{A0: 0}, {A0: 1}, {A0: 2}]
 
 
 async def test_who_gets_no_answer_is_told_so() -> None:
