@@ -39,6 +39,9 @@ class KeptEpoch:
         self._log_manager = log_manager
         self._disk_threads = disk_threads
         self._outlives_kills = outlives_kills
+        for each in log_manager.directories:
+            # Nothing is lost by a start that does not get as far as a registration.
+            each.broker_epoch = each.previous_broker_epoch
 
     @property
     def previous(self) -> int:

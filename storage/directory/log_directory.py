@@ -213,8 +213,6 @@ class LogDirectory:
         self.previous_broker_epoch = max(
             map(self._epoch_in, (marker, self._epoch_path))
         )
-        # Nothing is lost by a start that does not get as far as a registration.
-        self.broker_epoch = self.previous_broker_epoch
         if not self.was_clean:
             _log.warning(
                 "the last stop of %s was not a clean one (a restored backup had none):"

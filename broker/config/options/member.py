@@ -101,8 +101,10 @@ class MemberOptions:
         "GSSAPI",
         "sasl.mechanism.inter.broker.protocol",
         "How this broker logs in at others of the cluster, where their listener has"
-        " SASL; as whom says sasl.jaas.config of the listener for brokers.",
+        " SASL; as whom says sasl.jaas.config of the listener for brokers. A change"
+        " counts from the next start on.",
         read=_mechanism,
+        is_dynamic=True,
     )
     sasl_mechanism_controller_protocol: str = option(
         "GSSAPI",

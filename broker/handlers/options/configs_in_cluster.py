@@ -20,7 +20,12 @@ from odradek.broker.config.options.error import OptionError
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol import acls
 from odradek.protocol.compiler import decoder
-from odradek.protocol.errors import InvalidRequest, KafkaError
+from odradek.protocol.errors import (
+    InvalidRequest,
+    KafkaError,
+    MalformedRequest,
+    UnknownServerError,
+)
 from odradek.protocol.schema import RESPONSES
 
 from .alter_configs import (
@@ -93,10 +98,10 @@ async def _look(
         return False
     if count > 1:
         raise InvalidRequest("Each resource must appear at most once.")
+    ctx.require(acls.Operation.ALTER_CONFIGS, *secured(kind, name))
     if kind == ResourceType.BROKER:
         await _check_broker(ctx.services, name, edit_of(resource))
         return False
-    ctx.require(acls.Operation.ALTER_CONFIGS, *secured(kind, name))
     edit = edit_of(resource)
     if not isinstance(edit, SingleEdit):
         raise InvalidRequest(f"Unknown resource type {kind}")
@@ -135,14 +140,17 @@ async def _sent_on(
     send_on: SendOn,
 ) -> dict[Key, AlterConfigsResourceResponse]:
     made: Any = type(request)
+    read = decoder(RESPONSES[request.api_key], ctx.api_version)
     try:
         body = await send_on(
             ctx, made(resources=left, validate_only=request.validate_only)
         )
+        response: Any = read(memoryview(body), 0)[0]
+    except MalformedRequest:
+        error = UnknownServerError("The answer of the controllers cannot be read.")
+        return {_key(each): answered(each, error) for each in left}
     except KafkaError as error:
         return {_key(each): answered(each, error) for each in left}
-    read = decoder(RESPONSES[request.api_key], ctx.api_version)
-    response: Any = read(memoryview(body), 0)[0]
     return {
         (each.resource_type, each.resource_name): each for each in response.responses
     }

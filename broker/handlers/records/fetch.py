@@ -142,7 +142,7 @@ class Fetch:
             self._replica = replica_id, request.replica_state.replica_epoch
             self._log_starts: dict[tuple[str, int], int] = {}
             self._params = self._params._replace(
-                isolation=FetchIsolation.LOG_END, needs_leader=True, note=self._note
+                isolation=FetchIsolation.LOG_END, needs_leader=True, note=self.note
             )
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
         for topic in request.topics:
@@ -193,25 +193,32 @@ class Fetch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def _note(
+    def note(
         self, wanted: Sequence[PartitionFetch], results: Sequence[FetchResult]
     ) -> None:
-        """The follower has everything below what it asks for."""
+        """The follower has everything below what it asks for.
+
+        While the disk was read, the partition may have been deleted, or have got
+        another leader epoch: that says nothing of this one.
+        """
         broker_id, broker_epoch = self._replica
-        find = self._ctx.services.replica_manager.partition
+        partitions = self._ctx.services.replica_manager.asked_for
         for each, result in zip(wanted, results, strict=True):
-            if result.is_final:
+            partition = partitions.get(each.topic_partition)
+            if (
+                result.is_final
+                or partition is None
+                or not isinstance(partition.replication, Replication)
+                or each.current_leader_epoch not in (-1, partition.leadership.epoch)
+            ):
                 continue
-            replication = find(each.topic_partition).replication
-            if not isinstance(replication, Replication):
-                continue
-            follower = replication.followers.get(broker_id)
+            follower = partition.replication.followers.get(broker_id)
             if follower is not None:
-                log_start = self._log_starts.get(each.topic_partition, -1)
-                replication.note_fetch(
+                log_start = self._log_starts.get(each.topic_partition)
+                partition.replication.note_fetch(
                     follower,
                     result.offset_metadata,
-                    max(log_start, follower.log_start_offset),
+                    follower.log_start_offset if log_start is None else log_start,
                     broker_epoch,
                 )
 

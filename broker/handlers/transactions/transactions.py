@@ -116,23 +116,24 @@ def _add_or_verify(
     def refuse(error: KafkaError) -> AddPartitionsToTxnResult:
         return finish(dict.fromkeys(wanted, error.code))
 
-    wanted = _partitions(asked.topics)
+    wanted, is_alone = _partitions(asked.topics), ctx.services.cluster is None
     addition = Addition(
         asked.transactional_id,
         ProducerIdentity(asked.producer_id, asked.producer_epoch),
         tuple(wanted),
-        # Who adds in this form does it for a producer of the second protocol.
-        0 if asked.verify_only else IMPLICIT_ADD,
+        # Brokers that add do it for producers of the second protocol.
+        0 if asked.verify_only or is_alone else IMPLICIT_ADD,
     )
     unknown = _refused_unknown(ctx, wanted, set())
     if unknown:
         return finish(unknown)
     transactions = ctx.services.transactions
-    # One answer for all: nobody waits for the end of somebody else's transaction.
+    # Brokers get one answer for all of theirs: nobody waits for the end of somebody
+    # else's transaction.
     if asked.verify_only:
-        return transactions.verify(addition, finish, refuse, is_patient=False)
+        return transactions.verify(addition, finish, refuse, is_patient=is_alone)
     added = finish(dict.fromkeys(wanted, ErrorCode.NONE))
-    return transactions.add_partitions(addition, added, refuse, is_patient=False)
+    return transactions.add_partitions(addition, added, refuse, is_patient=is_alone)
 
 
 def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:

@@ -107,8 +107,9 @@ def _write_one(
     written = services.transactions.markers.append(marker, admitted)
 
     def finish(found: list[dict[TopicPartition, int]]) -> WritableTxnMarkerResult:
-        told = {each: _as_told(code) for each, code in found[0].items()}
-        codes = {**refused, **told}
+        codes = {**refused, **found[0]}
+        if services.cluster is not None:
+            codes = {each: _as_told(code) for each, code in codes.items()}
         return _result(asked, codes.__getitem__)
 
     return gathered([written], finish)

@@ -108,6 +108,33 @@ async def test_what_no_broker_could_do_is_refused_and_the_rest_sent_on(
         assert controllers.names() == ["a"]
 
 
+async def test_who_may_not_change_options_has_nothing_looked_at(tmp_path: Path) -> None:
+    """Key stores that are named would be opened, and passwords of theirs be tried."""
+    async with topic_broker(tmp_path, authorizer_class_name="acl") as broker:
+        controllers = Controllers()
+        store = "listener.name.plaintext.ssl.keystore.location", SET, "/etc/passwd"
+        one = a_change(store, name="", resource_type=BROKER)
+        answer = await ask(broker, controllers, alter(one))
+        (found,) = answer.responses
+        assert found.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert controllers.asked == []
+
+
+async def test_an_answer_that_cannot_be_read_is_the_controllers_fault(
+    tmp_path: Path,
+) -> None:
+    class Broken(Controllers):
+        async def send_on(self, _: Any, __: Any) -> bytes:
+            return b"\0"
+
+    async with topic_broker(tmp_path) as broker:
+        wrong = a_change(("log.retention.ms", SET, "x"), name="", resource_type=BROKER)
+        right = a_change(("retention.ms", SET, "5"), name="a")
+        answer = await ask(broker, Broken(), alter(wrong, right))
+        codes = [each.error_code for each in answer.responses]
+        assert codes == [ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR]
+
+
 async def test_a_broker_that_comes_twice_is_refused(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         controllers = Controllers()

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.handlers.records.fetch import handle_fetch
+from odradek.broker.handlers.records.fetch import Fetch, handle_fetch
 from odradek.broker.replica.appends import OF_A_COORDINATOR
+from odradek.broker.replica.partition.fetch_reader import FetchResult
+from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (
@@ -19,10 +21,11 @@ from odradek.protocol.messages.fetch import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID
+from odradek.storage.values.offset_metadata import OffsetMetadata
 from tests.fakes.answers import fetched
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
-from tests.fakes.led_with_another import LedWithAnother
+from tests.fakes.led_with_another import OTHER, US, LedWithAnother
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
 
 
@@ -266,3 +269,28 @@ async def test_a_follower_does_not_wait_for_a_log_that_is_not_open(
         await broker.manager.open([TopicPartition("t", 0)])  # it is under way
         (found,) = fetch(broker, asked)
         assert base_offsets(found.records) == [0, 1, 2]
+
+
+async def test_what_a_follower_asked_for_in_an_earlier_epoch_says_nothing(
+    tmp_path: Path,
+) -> None:
+    """While the disk is read, another leader epoch may begin."""
+    place = TopicPartition("t", 0)
+    async with replicas(tmp_path) as broker:
+        await filled(broker)
+        led = LedWithAnother(broker, place)
+        epoch = led.partition.leadership.epoch
+        asked = request(("t", at(current_leader_epoch=epoch)), replica_id=OTHER)
+        found = Fetch(broker.context(12), asked)
+        led.elect(OTHER)
+        led.elect(US)
+        read = FetchResult(ErrorCode.NONE, offset_metadata=OffsetMetadata(3))
+        found.note(found.wanted, [read])
+        assert isinstance(led.partition.replication, Replication)
+        follower = led.partition.replication.followers[OTHER]
+        assert follower.end.offset < 3
+        later = Fetch(broker.context(12), request(("t", at()), replica_id=OTHER))
+        later.note(later.wanted, [read])
+        assert follower.end.offset == 3
+        broker.manager.asked_for.clear()
+        later.note(later.wanted, [read])  # nobody has it any more

@@ -249,6 +249,16 @@ async def test_a_coordinator_of_groups_that_is_not_there_is_asked_again(
         assert answered == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
+async def test_alone_it_says_what_the_coordinator_of_groups_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with transaction_client(tmp_path, inter_broker_apis_enable=True) as client:
+        code, groups = ErrorCode.NOT_COORDINATOR, client.broker.services.groups
+        monkeypatch.setattr(groups, "end_transaction", lambda *_: code)
+        place = groups.partition_of("g")
+        assert await codes(client, marker((9, 1), place)) == [code]
+
+
 def test_what_fails_as_a_whole_fails_for_each_partition() -> None:
     request = WriteTxnMarkersRequest(markers=[marker(HANGING, T0, T1)])
     answer = refuse_write_txn_markers(request, KafkaStorageError())
