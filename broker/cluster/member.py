@@ -172,14 +172,14 @@ class Member:
             StartError: they do not.
         """
         self.membership.become_ready()
-        self._wake()
+        self._woken.set()
         timeout_ms = self._options.registration_timeout_ms
         await self._await_stage(Stage.SERVING, timeout_ms, "the broker stays fenced")
 
     async def leave(self) -> None:
         """Give what this broker leads to others, as far as there are some."""
         self.membership.leave()
-        self._wake()
+        self._woken.set()
         with suppress(StartError):
             await self._await_stage(
                 Stage.GONE, self._options.shutdown_timeout_ms, "nobody takes over"
@@ -191,9 +191,8 @@ class Member:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
-        self._beats.close()
-        self._requests.close()
-        self._isr.close()
+        for each in (self._beats, self._requests, self._isr):
+            each.close()
         self._reading.submit(self._reader.close, lambda _, __: None)
         self._reading.close(waits=False)
 
@@ -248,6 +247,11 @@ class Member:
                 return True
         return False
 
+    def lose_directory(self, directory_id: bytes) -> None:
+        """Let the controllers know that a log directory has failed."""
+        self.membership.lose_directory(directory_id)
+        self._woken.set()
+
     # The metadata log
 
     async def _follow(self) -> None:
@@ -259,10 +263,10 @@ class Member:
                     self._check(image)
                     await self._take_at_last(image)
         except (StartError, MetadataLogError, InconsistentClusterId) as error:
-            self._fail(f"the metadata log cannot be followed: {error}")
+            self.fail(f"the metadata log cannot be followed: {error}")
         except Exception as error:  # else nobody would hear of it
             self._bugs.record("the metadata log", error)
-            self._fail(f"the metadata log cannot be followed: {error!r}")
+            self.fail(f"the metadata log cannot be followed: {error!r}")
 
     async def _step(self) -> None:
         """Read on; what would have been in the way of joining may pass by now."""
@@ -335,7 +339,7 @@ class Member:
                 await self._ask_or_note(question.request)
                 self._stage_changed.set()
         except NotAdmitted as error:
-            self._fail(str(error))
+            self.fail(str(error))
         self._stage_changed.set()
 
     async def _wait(self, wait_ms: int) -> None:
@@ -344,9 +348,6 @@ class Member:
         await self._woken.wait()
         self._woken.clear()
         timer.cancel()
-
-    def _wake(self) -> None:
-        self._woken.set()
 
     async def _ask_or_note(self, request: Request) -> None:
         """Ask. What nobody expects ends no heartbeats: the next one may do better."""
@@ -391,7 +392,8 @@ class Member:
         finally:
             timer.cancel()
 
-    def _fail(self, reason: str) -> None:
+    def fail(self, reason: str) -> None:
+        """Be one of the cluster no longer, for that reason."""
         if not self.failed.done():
             self.failed.set_result(reason)
         self._stage_changed.set()

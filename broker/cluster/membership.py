@@ -107,6 +107,8 @@ class Membership:
         self._applied_offset = -1
         self._is_ready = False
         self._wait_ms = 0
+        self._failed_directories: dict[bytes, bool] = {}  # and if that was heard
+        self._named: tuple[bytes, ...] = ()  # of these, in the last heartbeat
 
     def next_question(self) -> Question | None:
         """Ask this next; None: the broker may stop."""
@@ -132,6 +134,18 @@ class Membership:
             self._enter(Stage.GONE, 0)
         elif self.stage is not Stage.GONE:
             self._enter(Stage.LEAVING, 0)
+
+    def lose_directory(self, directory_id: bytes) -> None:
+        """A log directory has failed: say so from now on, and at once."""
+        kept = tuple(x for x in self.identity.directories if x != directory_id)
+        self.identity = self.identity._replace(directories=kept)
+        self._failed_directories.setdefault(directory_id, False)
+        if self.stage is not Stage.REGISTERING:
+            self._wait_ms = 0
+
+    def has_told(self, directory_id: bytes) -> bool:
+        """Whether a controller has heard that it has failed."""
+        return self._failed_directories.get(directory_id, False)
 
     def lost(self, reason: str) -> None:
         """There was no answer."""
@@ -160,6 +174,8 @@ class Membership:
         elif self.stage is not Stage.REGISTERING:
             self.trouble = ""
             self._follow(response)
+            if not all(self._failed_directories.values()):
+                self._wait_ms = 0  # one has failed since it was asked
 
     # Questions
 
@@ -192,6 +208,7 @@ class Membership:
         )
 
     def _heartbeat(self) -> BrokerHeartbeatRequest:
+        self._named = tuple(self._failed_directories)
         is_recovered = self.stage not in (Stage.CATCHING_UP, Stage.REGISTERING)
         return BrokerHeartbeatRequest(
             broker_id=self.identity.node_id,
@@ -199,6 +216,7 @@ class Membership:
             current_metadata_offset=self._applied_offset,
             want_fence=self.stage in (Stage.CATCHING_UP, Stage.RECOVERING),
             want_shut_down=self.stage is Stage.LEAVING,
+            offline_log_dirs=list(self._named),
             cordoned_log_dirs=[] if is_recovered else None,
         )
 
@@ -206,6 +224,7 @@ class Membership:
 
     def _follow(self, response: BrokerHeartbeatResponse) -> None:
         self.is_fenced = response.is_fenced
+        self._failed_directories |= dict.fromkeys(self._named, True)
         if self.stage is Stage.LEAVING:
             if response.should_shut_down:
                 self._enter(Stage.GONE, 0)

@@ -88,6 +88,9 @@ class Actions(Protocol):
     ) -> None:
         """What an unclean election has left to us is in order: say so."""
 
+    def look_at_directories(self, places: Iterable[TopicPartition]) -> None:
+        """See whether the controllers know in which directories these are."""
+
     async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
         """This broker is no replica of these. ``keeps``: nor was it when it started."""
 
@@ -219,6 +222,7 @@ class Publisher:
             is_anew = image.topic_ids[place.topic] in again
             known = None if is_anew else _known(before, place)
             self._tell_coordinators(place, known, partition)
+        self._actions.look_at_directories(decisions)
         gone = [
             place
             for place, partition in decisions.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from odradek.broker.quorum.image.image import NO_LEADER
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     from .forwarding import Forwarding
     from .standing import Standing
+
+
+# Ids of directories that stand for any: it was not said yet, or never is.
+_ANYWHERE: Final = (bytes(16), bytes(15) + b"\1")
 
 
 class KnownBroker(NamedTuple):
@@ -56,7 +60,8 @@ class ClusterView:
     @property
     def alive_count(self) -> int:
         """How many brokers are let in."""
-        return sum(map(_is_alive, self._source.image.brokers.values()))
+        brokers = self._source.image.brokers.values()
+        return sum(not each.is_fenced for each in brokers)
 
     def brokers(self, listener_name: str) -> list[KnownBroker]:
         """Those that are let in, and listen there."""
@@ -80,7 +85,11 @@ class ClusterView:
         found = None if topic is None else topic.partitions.get(number)
         if found is None:
             return None
-        offline = [x for x in found.replicas if not _is_alive(image.brokers.get(x))]
+        offline = [
+            each
+            for each in found.replicas
+            if not _is_alive(image.brokers.get(each), found.directory_of(each))
+        ]
         return Placed(
             NO_LEADER if found.leader in offline else found.leader,
             found.leader_epoch,
@@ -92,5 +101,13 @@ class ClusterView:
         )
 
 
-def _is_alive(broker: BrokerImage | None) -> bool:
-    return broker is not None and not broker.is_fenced
+def _is_alive(broker: BrokerImage | None, directory_id: bytes) -> bool:
+    return (
+        broker is not None
+        and not broker.is_fenced
+        and (
+            directory_id in _ANYWHERE
+            or directory_id in broker.directories
+            or not broker.directories  # nobody knows which are left
+        )
+    )

@@ -33,6 +33,7 @@ class ClusterOptions(NamedTuple):
     request_timeout_ms: int
     shutdown_timeout_ms: int
     lag_max_ms: int = 30_000
+    directory_failure_timeout_ms: int = 30_000
 
 
 def cluster_options(config: BrokerConfig) -> ClusterOptions:
@@ -67,6 +68,7 @@ def cluster_options(config: BrokerConfig) -> ClusterOptions:
         config.controller_quorum_request_timeout_ms,
         config.controlled_shutdown_timeout_ms,
         config.replica_lag_time_max_ms,
+        config.log_dir_failure_timeout_ms,
     )
 
 

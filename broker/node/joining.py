@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.durability.committer import COMMIT
@@ -22,9 +22,10 @@ from .cluster_coordinators import ClusterCoordinators
 from .connecting import connecting_to_brokers, connecting_to_controllers, endpoints_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
 
     from odradek.broker.cluster.coordination.cluster_brokers import ClusterBrokers
+    from odradek.broker.cluster.directories.told_directories import ToldDirectories
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.forwarding import Look
     from odradek.broker.cluster.given_away import GivenAway
@@ -92,11 +93,11 @@ class Joining:
             services.bugs,
         )
         services.replica_manager.cluster = self._peers
+        self._directories: ToldDirectories = self._make_directories(options)
         self._fetchers: Fetchers = self._make_fetchers(config, options)
         self._decisions.leaders = self._fetchers
         self._brokers: ClusterBrokers = self._make_brokers(config, options)
-        self._asking: asyncio.Task[None] | None = None
-        self._warning: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         topics.controller = self.member
         services.cluster = ClusterView(
             self._publisher,
@@ -117,11 +118,26 @@ class Joining:
             services.node_id,
         )
 
+    def _make_directories(self, options: ClusterOptions) -> ToldDirectories:
+        from odradek.broker.cluster.directories.told_directories import ToldDirectories
+
+        services = self._services
+        return ToldDirectories(
+            services.log_manager,
+            self._topics,
+            self._publisher,
+            self.member,
+            services.clock,
+            services.bugs,
+            options.directory_failure_timeout_ms,
+        )
+
     def _identity(self, config: BrokerConfig) -> Identity:
         from odradek.broker.cluster.membership import Identity
 
         directories = self._services.log_manager.directories
-        directory_ids = [each.directory_id for each in directories]
+        usable = [each for each in directories if each.failure is None]
+        directory_ids = [each.directory_id for each in usable]
         return Identity(
             self._services.node_id,
             self._services.cluster_id,
@@ -205,6 +221,7 @@ class Joining:
         ):
             membership.identity = identity._replace(previous_epoch=NO_EPOCH)
         await self.member.join(self._publish)
+        self._go_on(self._directories.run(), "places of partitions")
 
     async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
         await self._publisher.publish(before, after)
@@ -220,22 +237,28 @@ class Joining:
         Raises:
             StartError: they keep us away from clients.
         """
-        self._asking = asyncio.get_running_loop().create_task(
-            self._peers.run(), name="in-sync replicas"
-        )
+        self._go_on(self._peers.run(), "in-sync replicas")
         self._services.scheduler.every(
             max(self._peers.lag_max_ms // 2, 1),
             "in-sync replicas",
-            self._decisions.shrink,
+            self._look_around,
         )
         await self.member.serve()
         self.member.failed.add_done_callback(_stop)
         if self._services.authorizer is not None:
             from odradek.broker.cluster.rights import warn_of_open_controllers
 
-            self._warning = asyncio.get_running_loop().create_task(
-                warn_of_open_controllers(self.member), name="authorizer of controllers"
+            self._go_on(
+                warn_of_open_controllers(self.member), "authorizer of controllers"
             )
+
+    def _go_on(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.append(task)
+
+    def _look_around(self) -> None:
+        self._decisions.shrink()
+        self._directories.look_at_offline()
 
     @property
     def has_failed(self) -> bool:
@@ -252,10 +275,9 @@ class Joining:
     async def close(self) -> None:
         """Be no broker of the cluster any more."""
         self.member.failed.remove_done_callback(_stop)  # if we were never to leave
-        tasks = [each for each in (self._asking, self._warning) if each is not None]
-        for each in tasks:
+        for each in self._tasks:
             each.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._fetchers.stop()
         await self._brokers.close()
         await self.member.close()
@@ -287,6 +309,10 @@ class Joining:
     ) -> None:
         """What an unclean election has left to us is in order: say so."""
         self._peers.note_recovered(topic_id, number, decided)
+
+    def look_at_directories(self, places: Iterable[TopicPartition]) -> None:
+        """See whether the controllers know in which directories these are."""
+        self._directories.look(places)
 
     async def give_away(self, gone: Iterable[TopicPartition], *, keeps: bool) -> None:
         """This broker is no replica of these. ``keeps``: nor was it when it started."""

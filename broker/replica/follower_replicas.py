@@ -84,6 +84,8 @@ class FollowerReplicas(Copies):
         is not in sync before it has all of them again.
         """
         place, offline = partition.topic_partition, self._topics.offline
+        if not self._log_manager.directories.all_usable:
+            return  # it may be in one that is left out
         if place in offline and not self._log_manager.has_directory(place):
             offline.discard(place)
             partition.leadership.refusal = None

@@ -123,7 +123,7 @@ class Moving:
                 return
             under_way.is_wanted = False
             del self.moves[topic_partition]
-        partition.leadership.check()
+        partition.leadership.check_replica()
         log = partition.log
         if log is None:
             await self._topics.move(topic_partition, str(directory))

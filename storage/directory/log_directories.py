@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
@@ -31,6 +31,16 @@ class KnownPartition(NamedTuple):
 Lookup: TypeAlias = Callable[[TopicPartition], KnownPartition | None]
 
 
+class Watcher(Protocol):
+    """Who hears in which directories logs are, and which of these fail."""
+
+    def on_home(self, topic_partition: TopicPartition) -> None:
+        """A log was made, or lives in another directory now."""
+
+    def on_failure(self, directory: LogDirectory) -> None:
+        """A directory takes no more writes."""
+
+
 class LogDirectories:
     """All log directories, and in which of them a partition is.
 
@@ -41,6 +51,7 @@ class LogDirectories:
     def __init__(self, directories: Sequence[LogDirectory]) -> None:
         self.homes: dict[TopicPartition, LogDirectory] = {}
         self.unfinished: dict[TopicPartition, Path] = {}
+        self.watcher: Watcher | None = None
         self._directories = directories
 
     def __iter__(self) -> Iterator[LogDirectory]:
@@ -101,6 +112,23 @@ class LogDirectories:
         if not usable:
             raise KafkaStorageError(f"no log directory can be used ({path or 'any'})")
         return min(usable, key=lambda each: len(each.partitions))
+
+    def settle(self, topic_partition: TopicPartition, home: LogDirectory) -> None:
+        """A partition lives there from now on."""
+        self.homes[topic_partition] = home
+        if self.watcher is not None:
+            self.watcher.on_home(topic_partition)
+
+    def fail(self, path: Path, error: KafkaStorageError) -> list[TopicPartition]:
+        """The disk under a directory has failed: the partitions that were in use."""
+        found: list[TopicPartition] = []
+        for directory in self._directories:
+            if directory.path == path and directory.failure is None:
+                directory.failure = error
+                found += directory.partitions
+                if self.watcher is not None:
+                    self.watcher.on_failure(directory)
+        return found
 
     def release(self) -> None:
         """Let others use the directories."""

@@ -205,7 +205,7 @@ class LogManager:
         except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(home.path, error) from error
         home.partitions[topic_partition] = path
-        self._homes[topic_partition] = home
+        self.directories.settle(topic_partition, home)
         self._logs[topic_partition] = log
         return log
 
@@ -266,7 +266,7 @@ class LogManager:
         """
         topic_partition = move.log.topic_partition
         path, old = move.exchange()
-        self._homes[topic_partition] = move.target
+        self.directories.settle(topic_partition, move.target)
         due_ms = now_ms + move.log.config.file_delete_delay_ms
         self.removals.add_directory(path, topic_partition, due_ms, old)
 
@@ -329,13 +329,10 @@ class LogManager:
 
     def fail_directory(self, path: Path, error: KafkaStorageError) -> None:
         """Note that the disk under a log directory has failed: no more writes."""
-        for directory in self.directories:
-            if directory.path == path and directory.failure is None:
-                directory.failure = error
-                for topic_partition in directory.partitions:
-                    log = self._logs.get(topic_partition)
-                    if log is not None:
-                        log.fail(error)
+        for topic_partition in self.directories.fail(path, error):
+            log = self._logs.get(topic_partition)
+            if log is not None:
+                log.fail(error)
 
     def checkpoint_job(self) -> Callable[[], None]:
         """What is to be written to the checkpoints now, as a job for a disk thread.

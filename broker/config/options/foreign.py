@@ -97,7 +97,6 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("kafka.metrics.", "there is no JVM with metrics of its own"),
     ("socket.connection.setup.", "the broker opens no connections"),
     ("alter.log.dirs.replication.", "moves are slowed evenly, not by windows"),
-    ("log.dir.failure.", "a failed directory does not stop the broker"),
     ("offsets.topic.compression.", "committed offsets are not compressed"),
 )
 

@@ -44,7 +44,6 @@ kafka.metrics.polling.interval.secs INT 10
 kafka.metrics.reporters LIST ""
 leader.imbalance.check.interval.seconds LONG 300
 leader.replication.throttled.rate* LONG 9223372036854775807
-log.dir.failure.timeout.ms LONG 30000
 log.local.retention.bytes* LONG -2
 log.local.retention.ms* LONG -2
 metadata.log.max.record.bytes.between.snapshots LONG 20971520

@@ -85,6 +85,14 @@ class MemberOptions:
         "How long a stop waits for others to lead what this broker leads.",
         at_least=0,
     )
+    log_dir_failure_timeout_ms: int = option(
+        30_000,
+        "log.dir.failure.timeout.ms",
+        "How long controllers may not be told that a log directory has failed: then"
+        " the broker stops.",
+        kind=Kind.LONG,
+        at_least=1,
+    )
     inter_broker_listener_name: str | None = option(
         None,
         "inter.broker.listener.name",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NO_LEADER: Final = -1
 NO_OFFSET: Final = -1
+NO_DIRECTORY: Final = bytes(16)
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 
 
@@ -73,6 +74,11 @@ class PartitionImage(NamedTuple):
     directories: tuple[bytes, ...] = ()
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
+
+    def directory_of(self, broker_id: int) -> bytes:
+        """In which of its directories one of the replicas is; zeros: nobody says."""
+        places = dict(zip(self.replicas, self.directories, strict=False))
+        return places.get(broker_id, NO_DIRECTORY)
 
 
 class TopicImage(NamedTuple):

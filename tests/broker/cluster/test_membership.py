@@ -207,3 +207,38 @@ def test_what_comes_after_the_stop_changes_nothing(code: int) -> None:
     made.leave()
     made.take(BrokerRegistrationResponse(error_code=code, broker_epoch=5), None)
     assert (made.stage, made.next_question()) == (Stage.GONE, None)
+
+
+def test_a_directory_that_fails_is_told_at_once_and_from_then_on() -> None:
+    made = serving()
+    assert beat(made)[1] == INTERVAL_MS
+    made.lose_directory(b"e" * 16)
+    request, wait_ms = beat(made)
+    assert (request.offline_log_dirs, wait_ms) == ([b"e" * 16], 0)
+    assert not made.has_told(b"e" * 16)
+    made.lost("nobody answers")
+    assert not made.has_told(b"e" * 16)
+    beat(made)
+    made.take(BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False), None)
+    assert made.has_told(b"e" * 16)
+    assert beat(made)[0].offline_log_dirs == [b"e" * 16]
+
+
+def test_one_that_fails_while_a_heartbeat_is_on_its_way_is_not_told_by_it() -> None:
+    made = serving()
+    beat(made)
+    made.lose_directory(b"e" * 16)
+    made.take(BrokerHeartbeatResponse(is_caught_up=True, is_fenced=False), None)
+    assert not made.has_told(b"e" * 16)
+    request, wait_ms = beat(made)
+    assert (request.offline_log_dirs, wait_ms) == ([b"e" * 16], 0)
+
+
+def test_who_registers_again_does_so_without_what_has_failed() -> None:
+    made = serving()
+    made.lose_directory(b"d" * 16)
+    made.take(BrokerHeartbeatResponse(error_code=77), None)
+    question = made.next_question()
+    assert question is not None
+    assert isinstance(question.request, BrokerRegistrationRequest)
+    assert question.request.log_dirs == []

@@ -41,6 +41,7 @@ class World:
         self.leaders: dict[TopicPartition, int] = {}
         self.told: list[tuple[str, TopicPartition]] = []
         self.new_epochs: list[TopicPartition] = []
+        self.looked_at: list[TopicPartition] = []
         self.recovering: list[tuple[bytes, int, int]] = []
         self.gone: list[tuple[set[TopicPartition], bool]] = []
         self.image: MetadataImage = EMPTY
@@ -61,6 +62,9 @@ class World:
 
     def note_epoch(self, topic_partition: TopicPartition) -> None:
         self.new_epochs.append(topic_partition)
+
+    def look_at_directories(self, places: Iterable[TopicPartition]) -> None:
+        self.looked_at += places
 
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
@@ -365,11 +369,13 @@ async def test_only_what_has_changed_is_decided_again(tmp_path: Path) -> None:
         await at.publish(topic("a"), first, second)
         at.leaders.clear()
         at.recovering.clear()
+        at.looked_at.clear()
         other = partition("a", 1, US)
         other.partition_epoch, other.leader_recovery_state = 6, 1
         await at.publish(topic("a"), first, other, topic("b"))
         assert at.leaders == {place: US}
         assert at.recovering == [(topic_id("a"), 1, 3)]
+        assert at.looked_at == [place]
 
 
 async def test_what_others_have_now_is_given_away(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from odradek.broker.cluster.view import ClusterView, KnownBroker
 from tests.broker.cluster.cluster_state import broker, partition, topic, topic_id
 from tests.broker.quorum.image.states import state
@@ -35,3 +37,23 @@ def test_nobody_is_sent_to_a_leader_that_is_away() -> None:
     placed = found.placed(topic_id("a"), 0)
     assert placed is not None
     assert (placed.leader, placed.offline) == (-1, [2])
+
+
+@pytest.mark.parametrize(
+    ("directory_id", "offline"),
+    [
+        (b"a" * 16, []),
+        (b"b" * 16, [2]),  # it has failed
+        (bytes(16), []),  # not said yet
+        (bytes(15) + b"\1", []),
+        (bytes(15) + b"\2", [2]),  # lost
+    ],
+)
+def test_a_replica_in_a_directory_that_has_failed_is_offline(
+    directory_id: bytes, offline: list[int]
+) -> None:
+    its, known = partition("a", 0, 1, 1, 2), broker(2)
+    known.log_dirs, its.directories = [b"a" * 16], [b"a" * 16, directory_id]
+    placed = view(broker(1), known, topic("a"), its).placed(topic_id("a"), 0)
+    assert placed is not None
+    assert (placed.leader, placed.offline) == (1, offline)

@@ -179,8 +179,11 @@ def _default(field: dataclasses.Field[typing.Any], *, is_array: bool) -> typing.
 
 
 def our_name(kind: type, kio_name: str) -> str | None:
-    """Return our name of a field: kio takes the unit off the names of times."""
-    names = (kio_name, f"{kio_name}_ms")
+    """Return our name of a field: kio takes the unit off the names of times.
+
+    And it keeps off the names of Python's own functions.
+    """
+    names = (kio_name, f"{kio_name}_ms", kio_name.removesuffix("_"))
     return next((name for name in names if hasattr(kind, name)), None)
 
 

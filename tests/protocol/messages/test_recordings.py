@@ -25,6 +25,7 @@ NOT_RECORDED = {
     ApiKey.ALLOCATE_PRODUCER_IDS,  # by themselves, as these: see test_brokers
     ApiKey.ALTER_CONFIGS,
     ApiKey.ALTER_PARTITION,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
     ApiKey.BROKER_HEARTBEAT,
     ApiKey.BROKER_REGISTRATION,
     ApiKey.DELETE_SHARE_GROUP_STATE,
