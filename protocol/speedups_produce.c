@@ -7,8 +7,11 @@
 
 #define CORRELATION_ID 4
 #define CLIENT_ID 8 /* its length, two bytes, then as many */
-/* From there: the length itself, tags, transactional id, acks, timeout, one topic. */
+/* From there: the length itself, tags. */
+#define TO_TRANSACTIONAL_ID 11
+/* The same, and no transactional id, acks, timeout, one topic. */
 #define TO_TOPIC 19
+#define EMPTY 1 /* a length that is said: it is one more than it is */
 /* From the topic's id, or its name, to the batch's length: one partition, index. */
 #define BEHIND_TOPIC_ID 21
 #define BEHIND_TOPIC_NAME 5
@@ -35,14 +38,20 @@ read_length(const uint8_t *data, Py_ssize_t size, Py_ssize_t *position)
 static int
 find(const uint8_t *data, Py_ssize_t size, int by_id, Py_ssize_t *places)
 {
-    Py_ssize_t end, start, stop;
+    Py_ssize_t client, end, start, stop;
     uint32_t length;
+    uint8_t id_length;
 
     if (size < CLIENT_ID + 2) {
         return 0;
     }
-    end = TO_TOPIC + (data[CLIENT_ID] << 8 | data[CLIENT_ID + 1]);
-    if (end >= size) {
+    client = data[CLIENT_ID] << 8 | data[CLIENT_ID + 1];
+    if (TO_TRANSACTIONAL_ID + client >= size) {
+        return 0;
+    }
+    id_length = data[TO_TRANSACTIONAL_ID + client];
+    end = TO_TOPIC + client + (id_length ? id_length - 1 : 0);
+    if (id_length == EMPTY || id_length >= 0x80 || end >= size) {
         return 0;
     }
     end += by_id ? BEHIND_TOPIC_ID : data[end] + BEHIND_TOPIC_NAME;
@@ -53,8 +62,8 @@ find(const uint8_t *data, Py_ssize_t size, int by_id, Py_ssize_t *places)
         return 0;
     }
     stop = size - NO_TAGS;
-    if (data[start + ATTRIBUTES] & TRANSACTIONAL || data[stop] || data[stop + 1] ||
-        data[stop + 2]) {
+    if (!(data[start + ATTRIBUTES] & TRANSACTIONAL) != !id_length || data[stop] ||
+        data[stop + 1] || data[stop + 2]) {
         return 0;
     }
     places[0] = end;

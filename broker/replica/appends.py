@@ -17,6 +17,7 @@ from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.compression import DecompressedTooLarge
 from odradek.protocol.errors import ErrorCode, InvalidTopic, KafkaError
+from odradek.protocol.record_batch import BATCH_OVERHEAD, unpack_header
 from odradek.storage.files.files import DiskFull, StorageFailure
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
@@ -169,7 +170,7 @@ class Appends:
     def append_one(
         self, ask: OneAppend, batch: memoryview, correlation_id: int
     ) -> OneAnswer:
-        """`append` of one batch of a client, outside of any transaction.
+        """`append` of one batch of a client, for which no coordinator is asked.
 
         Returns the whole frame of the answer, a response, or a `Parked` one.
         """
@@ -200,6 +201,28 @@ class Appends:
             self.awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
             return answer
         return ask.frame(correlation_id, base_offset, -1, log_start)
+
+    def append_one_in_transaction(
+        self, ask: OneAppend, batch: memoryview, correlation_id: int
+    ) -> OneAnswer | None:
+        """`append_one` of a batch whose transaction is open in its partition.
+
+        None, and nothing was done, where it is not: its coordinator is to be asked.
+        """
+        if len(batch) < BATCH_OVERHEAD:
+            return None
+        producer_id, producer_epoch = unpack_header(batch)[9:11]
+        try:
+            found = self._partitions[ask.key]
+        except KafkaError:
+            return None  # the long way will say so
+        if (
+            found.is_internal
+            or self.free_space.low_directories
+            or not found.is_in_transaction(producer_id, producer_epoch)
+        ):
+            return None
+        return self.append_one(ask, batch, correlation_id)
 
     def _append_one_unusual(
         self,

@@ -113,12 +113,15 @@ class Appender:
         ):
             return None
         fields = check_usual(batch, now_ms, rules[1], rules[2], rules[3])
-        if fields is None or fields[5]:
+        if fields is None:
             return None
         delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
         producer, epoch, sequence = None, fields[10], fields[11]
-        if producer_id >= 0:
-            producer = self._producers.follows(producer_id, epoch, sequence)
+        attributes = fields[5]  # of a usual batch: that it is of a transaction
+        if producer_id >= 0 or attributes:
+            producer = self._producers.follows(
+                producer_id, epoch, sequence, attributes != 0
+            )
             if producer is None:
                 return None
         active, (base_offset, segment_base, position) = local.active, local.end

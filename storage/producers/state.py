@@ -94,11 +94,20 @@ class ProducerState:
         """Whether a transaction of this producer is open in the partition."""
         return self.current_txn_first_offset != NO_OFFSET
 
-    def takes_next(self, producer_epoch: int, base_sequence: int) -> bool:
-        """Whether a data batch outside of transactions is simply the next one."""
+    def is_in_transaction(self, producer_epoch: int) -> bool:
+        """Whether a transaction of this epoch is open: its batches need no guard."""
         return (
             producer_epoch == self.producer_epoch
-            and self.current_txn_first_offset == NO_OFFSET
+            and self.current_txn_first_offset != NO_OFFSET
+        )
+
+    def takes_next(
+        self, producer_epoch: int, base_sequence: int, in_transaction: bool = False
+    ) -> bool:
+        """Whether a data batch is simply the next one; it opens no transaction."""
+        return (
+            producer_epoch == self.producer_epoch
+            and (self.current_txn_first_offset != NO_OFFSET) is in_transaction
             and len(self.batches) > 0
             and base_sequence == next_sequence(self.batches[-1].last_sequence)
         )

@@ -153,7 +153,11 @@ class ProducerStates:
         return check_data_batch(state, header, origin, awaited)
 
     def follows(
-        self, producer_id: int, producer_epoch: int, base_sequence: int
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        in_transaction: bool = False,
     ) -> ProducerState | None:
         """The producer, when a batch is its next one and nothing is to be checked.
 
@@ -162,7 +166,9 @@ class ProducerStates:
         if self.verifications:
             return None
         state = self._at_work.get(producer_id) or self._known.get(producer_id)
-        if state is None or not state.takes_next(producer_epoch, base_sequence):
+        if state is None or not state.takes_next(
+            producer_epoch, base_sequence, in_transaction
+        ):
             return None
         if state.is_packed:
             self._known.note_change(state)

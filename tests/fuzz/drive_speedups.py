@@ -166,7 +166,10 @@ def check_find(speedups: Counted, random: Random) -> None:
     size = random.choice((0, 20, 70, 200))
     data = PartitionProduceData(index=0, records=random.randbytes(size))
     wanted = TopicProduceData(name="t" * random.randrange(9), partition_data=[data])
-    request = ProduceRequest(acks=1, timeout_ms=9, topic_data=[wanted])
+    transactional_id = random.choice((None, None, "", "id", "x" * 126, "x" * 127))
+    request = ProduceRequest(
+        transactional_id=transactional_id, acks=1, timeout_ms=9, topic_data=[wanted]
+    )
     client_id = random.choice((None, "", "me"))
     by_id = random.random() < 0.5
     frame = bytearray(encode_request(request, 13 if by_id else 12, 7, client_id)[4:])

@@ -1,9 +1,10 @@
 """Answers, on a short way, the Produce that nearly everybody sends.
 
-It has one batch for one partition, outside of any transaction, and wants an answer.
-What stands in front of the batch its producer sends again and again: client id, acks,
-timeout, topic, partition. So these bytes are decoded once, and known from then on.
-Everything else, and whatever looks odd, is left to `produce`.
+It has one batch for one partition, and wants an answer. What stands in front of the
+batch its producer sends again and again: client id, transactional id, acks, timeout,
+topic, partition. So these bytes are decoded once, and known from then on. With what
+begins a transaction in its partition, and with everything else, it is as with whatever
+looks odd: that is left to `produce`.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ class ProduceHead:
         "_size",
         "acks",
         "is_admin",
+        "is_transactional",
         "key",
         "timeout_ms",
         "topic_id",
@@ -85,6 +87,7 @@ class ProduceHead:
         self.acks = request.acks
         self.timeout_ms = request.timeout_ms
         self.is_admin = client_id == ADMIN_CLIENT_ID
+        self.is_transactional = request.transactional_id is not None
         before, self._after = around_numbers(version, topic, self.topic_id)
         # The answer's frame in one piece: no tags in its header; then the body, in
         # which index and error code are known as well.
@@ -158,7 +161,10 @@ class UsualProduce:
             return None
         if self._by_id and not is_current(self._metadata, head.topic_id, head.key[0]):
             return None
-        return self._appends.append_one(head, frame[start:stop], correlation_id)
+        batch = frame[start:stop]
+        if head.is_transactional:
+            return self._appends.append_one_in_transaction(head, batch, correlation_id)
+        return self._appends.append_one(head, batch, correlation_id)
 
     def _learn(self, frame: memoryview, head_bytes: bytes) -> ProduceHead | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
@@ -178,7 +184,9 @@ class UsualProduce:
     def _head_of(
         self, request: ProduceRequest, client_id: str | None, head_bytes: bytes
     ) -> ProduceHead | None:
-        if request.transactional_id is not None or request.acks not in (1, ACKS_ALL):
+        if request.acks not in (1, ACKS_ALL):
+            return None
+        if not self._may_use(request.transactional_id):
             return None
         if [len(topic.partition_data) for topic in request.topic_data] != [1]:
             return None
@@ -196,6 +204,11 @@ class UsualProduce:
     def _may_write(self, name: str) -> bool:
         return self._ways.allows(Operation.WRITE, ResourceType.TOPIC, name)
 
+    def _may_use(self, transactional_id: str | None) -> bool:
+        return transactional_id is None or self._ways.allows(
+            Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id
+        )
+
 
 def _bytes_of_head(
     request: ProduceRequest, client_id: str | None, version: int
@@ -204,6 +217,7 @@ def _bytes_of_head(
     (topic,) = request.topic_data
     bare = PartitionProduceData(index=topic.partition_data[0].index, records=None)
     request = ProduceRequest(
+        transactional_id=request.transactional_id,
         acks=request.acks,
         timeout_ms=request.timeout_ms,
         topic_data=[

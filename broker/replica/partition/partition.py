@@ -226,6 +226,12 @@ class Partition:
             self._verifications = VerificationStates()
         return self._verifications.start(*batch)
 
+    def is_in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether a transaction of the producer is open here, in its epoch."""
+        log = self.view.log
+        state = None if log is None else log.producers.get(producer_id)
+        return state is not None and state.is_in_transaction(producer_epoch)
+
     def append(
         self,
         batch: Buffer | tuple[Buffer, ...],

@@ -26,11 +26,17 @@ FRAME_LENGTH = 4
 
 
 def frame_of(
-    version: int, records: Any, client_id: str | None = "me", topic: str = "topic"
+    version: int,
+    records: Any,
+    client_id: str | None = "me",
+    transactional_id: str | None = None,
+    topic: str = "topic",
 ) -> bytes:
     data = PartitionProduceData(index=3, records=records)
     wanted = TopicProduceData(name=topic, topic_id=bytes(16), partition_data=[data])
-    request = ProduceRequest(acks=-1, timeout_ms=5, topic_data=[wanted])
+    request = ProduceRequest(
+        transactional_id=transactional_id, acks=-1, timeout_ms=5, topic_data=[wanted]
+    )
     return encode_request(request, version, -7, client_id)[FRAME_LENGTH:]
 
 
@@ -41,7 +47,11 @@ def batch_of(size: int = 20, **fields: Any) -> bytes:
 @given(
     st.sampled_from([BY_NAME, BY_ID]),
     st.none() | st.sampled_from(["", "me", "x" * 300]),
-    st.none() | st.just(b"") | st.binary(max_size=30) | st.builds(batch_of),
+    st.none() | st.sampled_from(["", "id", "x" * 126, "x" * 127]),
+    st.none()
+    | st.just(b"")
+    | st.binary(max_size=30)
+    | st.builds(batch_of, is_transactional=st.booleans()),
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=2),
     st.none() | st.integers(0, 400),
     st.booleans(),
@@ -49,12 +59,13 @@ def batch_of(size: int = 20, **fields: Any) -> bytes:
 def test_both_say_the_same(
     version: int,
     client_id: str | None,
+    transactional_id: str | None,
     records: bytes | None,
     changes: list[tuple[int, int]],
     end: int | None,
     by_id: bool,
 ) -> None:
-    frame = bytearray(frame_of(version, records, client_id))
+    frame = bytearray(frame_of(version, records, client_id, transactional_id))
     for place, octet in changes:
         frame[place % len(frame)] = octet
     frame = frame[:end]
@@ -86,6 +97,20 @@ def test_where_the_batch_is(module: ModuleType, version: int, size: int) -> None
 
 
 @BOTH
+@pytest.mark.parametrize("version", [BY_NAME, BY_ID])
+@pytest.mark.parametrize("transactional_id", ["i", "x" * 126])
+def test_where_the_batch_of_a_transaction_is(
+    module: ModuleType, version: int, transactional_id: str
+) -> None:
+    batch = batch_of(is_transactional=True)
+    frame = frame_of(version, batch, transactional_id=transactional_id)
+    _, head, start, stop = module.find_usual_batch(frame, version == BY_ID)
+    assert frame[start:stop] == batch
+    assert head == frame[8 : 8 + len(head)]
+    assert transactional_id.encode() in head
+
+
+@BOTH
 @pytest.mark.parametrize(
     "frame",
     [
@@ -93,6 +118,9 @@ def test_where_the_batch_is(module: ModuleType, version: int, size: int) -> None
         frame_of(BY_NAME, b""),
         frame_of(BY_NAME, batch_of()[:22]),
         frame_of(BY_NAME, batch_of(is_transactional=True)),
+        frame_of(BY_NAME, batch_of(), transactional_id="id"),
+        frame_of(BY_NAME, batch_of(is_transactional=True), transactional_id=""),
+        frame_of(BY_NAME, batch_of(is_transactional=True), transactional_id="x" * 127),
         frame_of(BY_NAME, batch_of(), client_id=None),
         frame_of(BY_NAME, batch_of())[:-1],
         frame_of(BY_NAME, batch_of()) + b"\0",

@@ -86,6 +86,14 @@ def test_a_marker_of_a_higher_epoch_forgets_them() -> None:
     assert state.last_offset == -1
 
 
+def test_a_transaction_is_of_one_epoch() -> None:
+    state = with_batches(0)
+    assert not state.is_in_transaction(0)
+    state.current_txn_first_offset = 100
+    assert state.is_in_transaction(0)
+    assert not state.is_in_transaction(1)
+
+
 def test_what_is_simply_the_next_batch() -> None:
     state = with_batches(4, 5)
     assert state.takes_next(0, 6)
@@ -93,5 +101,8 @@ def test_what_is_simply_the_next_batch() -> None:
     assert not state.takes_next(1, 6)  # another instance
     state.current_txn_first_offset = 100
     assert not state.takes_next(0, 6)
+    assert state.takes_next(0, 6, in_transaction=True)
+    assert not state.takes_next(0, 5, in_transaction=True)
+    assert not with_batches(4, 5).takes_next(0, 6, in_transaction=True)
     assert not ProducerState(7, producer_epoch=0).takes_next(0, 0)  # nothing is known
     assert with_batches(LAST).takes_next(0, 0)

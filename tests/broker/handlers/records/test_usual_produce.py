@@ -84,6 +84,7 @@ BATCHES = st.sampled_from(
         bytes(batch_of(b"value"))[:-1] + b"\xff",
         bytes(batch_of(b"value", compression=4)),
         bytes(batch_of(b"value", **TRANSACTIONAL)),
+        bytes(batch_of(b"more", **(TRANSACTIONAL | {"base_sequence": 1}))),
         bytes(batch_of(b"one", **IDEMPOTENT)),
         bytes(batch_of(b"two", **(IDEMPOTENT | {"base_sequence": 1}))),
         b"",

@@ -1,0 +1,156 @@
+"""Batches of transactions on the short way of Produce, where theirs is open already."""
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from odradek.broker.handlers.records import usual_produce
+from odradek.broker.requests.short_ways import ShortWays
+from odradek.protocol.acls import ResourceType
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from tests.broker.handlers.records.test_usual_produce import (
+    FIRST,
+    LAST,
+    VERSIONS,
+    ask_both,
+    frame_of,
+    request,
+)
+from tests.fakes.replicas import batch_of, marker_of
+from tests.fakes.two_ways import Way, two_ways
+
+OPENING = 11  # a version that asks no coordinator, as nothing is verified here
+OF_A_TRANSACTION = st.tuples(
+    st.integers(FIRST, LAST),
+    st.sampled_from([0, 0, 0, 1]),
+    st.integers(0, 4),
+    st.sampled_from([True, True, True, False]),
+    st.sampled_from(["id", "id", "id", "x" * 126, "x" * 127, "", None]),
+    st.sampled_from([b"v", b"v" * 20_000]),
+)
+
+
+def in_transaction(
+    sequence: int,
+    epoch: int = 0,
+    transactional_id: str | None = "id",
+    is_transactional: bool = True,
+    value: bytes = b"v",
+) -> ProduceRequest:
+    batch = batch_of(
+        value,
+        producer_id=7,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+        is_transactional=is_transactional,
+    )
+    return request(("t", 0, bytes(batch)), transactional_id=transactional_id)
+
+
+def end(ways: tuple[Way, Way], epoch: int = 0, *, commits: bool = True) -> None:
+    """The transaction's marker, as the coordinator writes it."""
+    for way in ways:
+        partition = way.broker.manager.partition(TopicPartition("t", 0))
+        marker, now_ms = marker_of(7, epoch, commits=commits), way.broker.clock.now_ms()
+        with contextlib.suppress(KafkaError):
+            partition.append(marker, -1, AppendOrigin.COORDINATOR, now_ms)
+
+
+def known_of(way: Way) -> object:
+    """What the partition knows of the producer, and how far committed readers get."""
+    log = way.broker.manager.partition(TopicPartition("t", 0)).view.log
+    state = None if log is None else log.producers.get(7)
+    if log is None or state is None:
+        return None
+    names = ("producer_epoch", "current_txn_first_offset", "last_timestamp", "batches")
+    said = [getattr(state, name) for name in names]
+    return said, log.producers.first_unstable_offset, log.producers.map_end_offset
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        OF_A_TRANSACTION | st.tuples(st.sampled_from([0, 0, 1]), st.booleans()),
+        min_size=4,
+        max_size=14,
+    ),
+    st.sampled_from(["none", "commit"]),
+)
+def test_both_ways_lead_to_the_same_in_transactions(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[Any, ...]],
+    durability: str,
+) -> None:
+    async def compare() -> None:
+        folder = tmp_path_factory.mktemp("ways")
+        async with two_ways(folder, durability=durability) as ways:
+            await ask_both(ways, OPENING, in_transaction(0))
+            for step in steps:
+                if len(step) == 2:
+                    end(ways, step[0], commits=step[1])
+                else:
+                    version, epoch, sequence, is_transactional, named, value = step
+                    asked = in_transaction(
+                        sequence, epoch, named, is_transactional, value
+                    )
+                    await ask_both(ways, version, asked)
+                assert known_of(ways[0]) == known_of(ways[1])
+
+    asyncio.run(compare())
+
+
+@pytest.mark.parametrize("durability", ["none", "commit"])
+@VERSIONS
+async def test_a_transaction_goes_on_by_the_short_way(
+    tmp_path: Path, version: int, durability: str
+) -> None:
+    async with two_ways(tmp_path, durability=durability) as ways:
+        await ask_both(ways, OPENING, in_transaction(0))
+        for sequence in (1, 2, 3):
+            await ask_both(ways, version, in_transaction(sequence))
+        # The first one of a version finds the route.
+        assert ways[0].short_count == (3 if version == OPENING else 2)
+        assert known_of(ways[0]) == known_of(ways[1])
+        end(ways)
+        count = ways[0].short_count
+        await ask_both(ways, version, in_transaction(4))
+        await ask_both(ways, version, in_transaction(4, epoch=1))
+        assert ways[0].short_count == count, "it begins there"
+
+
+async def test_who_may_not_use_the_transactional_id_goes_the_long_way(
+    tmp_path: Path,
+) -> None:
+    access, asked = OnlyTopics(), []
+    async with two_ways(tmp_path) as ways:
+        services = ways[0].broker.services
+        short = usual_produce.UsualProduce(
+            services, LAST, ShortWays("alice", access=cast("Any", access))
+        )
+        for name in (None, "id"):
+            is_transactional = name is not None
+            frame = frame_of(LAST, in_transaction(0, 0, name, is_transactional))
+            connection = ways[0].connections[0]
+            asked.append(short(connection, memoryview(bytearray(frame))))
+    assert asked[0] is not None
+    assert asked[1] is None
+    assert access.asked == [ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID]
+
+
+class OnlyTopics:
+    """Access of somebody who may write topics, and nothing else."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def may(self, operation: int, resource_type: int, name: str) -> bool:
+        self.asked.append(resource_type)
+        return resource_type == ResourceType.TOPIC
