@@ -210,13 +210,11 @@ class Shard(Generic[S]):
         Raises:
             KafkaError: it cannot be written.
         """
-        if not partition.is_written:
-            return None
+        manager = self._host.replica_manager
+        if not partition.is_written and manager.unrecorded:
+            return None  # it is to be refused
         key, value = decision.records[0].encode()
-        batch, appends = (
-            batch_of_one(key, value, now_ms),
-            self._host.replica_manager.appends,
-        )
+        batch, appends = batch_of_one(key, value, now_ms), manager.appends
         try:
             written = appends.append_usual_of_coordinator(partition, batch, now_ms)
         except KafkaError as error:

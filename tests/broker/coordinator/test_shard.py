@@ -19,6 +19,7 @@ from odradek.protocol.errors import (
     KafkaStorageError,
     NotCoordinator,
 )
+from odradek.storage.log.appender import Appender
 from tests.broker.coordinator.tally import (
     TOPIC,
     Counted,
@@ -105,6 +106,16 @@ async def test_what_may_be_lost_is_answered_and_read_at_once(
     assert not answer.done()
     await broker.replicas.commit()
     assert answer.result() == 3
+
+
+async def test_one_record_takes_the_short_way_where_nothing_is_ever_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with tally_broker(tmp_path, durability="none") as broker:
+        assert broker.add("a") == 1  # it makes the log
+        monkeypatch.delattr(Appender, "append_as_leader")
+        assert [broker.add("a") for _ in range(3)] == [2, 3, 4]
+        assert len(broker.state("a").places) == 4
 
 
 async def test_what_was_written_before_it_is_waited_for(broker: TallyBroker) -> None:
