@@ -17,7 +17,6 @@ from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.compression import DecompressedTooLarge
 from odradek.protocol.errors import ErrorCode, InvalidTopic, KafkaError
-from odradek.protocol.record_batch import BATCH_OVERHEAD, unpack_header
 from odradek.storage.files.files import DiskFull, StorageFailure
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
@@ -168,9 +167,13 @@ class Appends:
         return finish(results)
 
     def append_one(
-        self, ask: OneAppend, batch: memoryview, correlation_id: int
+        self,
+        ask: OneAppend,
+        batch: memoryview,
+        correlation_id: int,
+        guard: VerificationGuard | None = None,
     ) -> OneAnswer:
-        """`append` of one batch of a client, for which no coordinator is asked.
+        """`append` of one batch of a client, with its guard if it begins a transaction.
 
         Returns the whole frame of the answer, a response, or a `Parked` one.
         """
@@ -182,10 +185,10 @@ class Appends:
             found = self._partitions[ask.key]
             if found.is_internal or self.free_space.low_directories:
                 self._check_client(found, ask.is_admin)
-            placed = found.append_usual(batch, now_ms)
+            placed = found.append_usual(batch, now_ms, guard)
             if placed is None:
                 return self._append_one_unusual(
-                    ask, found, batch, now_ms, correlation_id
+                    ask, found, batch, now_ms, correlation_id, guard
                 )
         except KafkaError as error:
             return ask.respond(self.refused(ask.key, found, error, batch))
@@ -202,28 +205,6 @@ class Appends:
             return answer
         return ask.frame(correlation_id, base_offset, -1, log_start)
 
-    def append_one_in_transaction(
-        self, ask: OneAppend, batch: memoryview, correlation_id: int
-    ) -> OneAnswer | None:
-        """`append_one` of a batch whose transaction is open in its partition.
-
-        None, and nothing was done, where it is not: its coordinator is to be asked.
-        """
-        if len(batch) < BATCH_OVERHEAD:
-            return None
-        producer_id, producer_epoch = unpack_header(batch)[9:11]
-        try:
-            found = self._partitions[ask.key]
-        except KafkaError:
-            return None  # the long way will say so
-        if (
-            found.is_internal
-            or self.free_space.low_directories
-            or not found.is_in_transaction(producer_id, producer_epoch)
-        ):
-            return None
-        return self.append_one(ask, batch, correlation_id)
-
     def _append_one_unusual(
         self,
         ask: OneAppend,
@@ -231,8 +212,9 @@ class Appends:
         batch: memoryview,
         now_ms: int,
         correlation_id: int,
+        guard: VerificationGuard | None,
     ) -> OneAnswer:
-        info = found.append(batch, ask.acks, _CLIENT, now_ms)
+        info = found.append(batch, ask.acks, _CLIENT, now_ms, guard)
         result, waits = self._note(found, info, ask.acks, now_ms)
         if waits is not None:
             frame = ask.frame(correlation_id, *result[1:4])

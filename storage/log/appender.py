@@ -92,17 +92,21 @@ class Appender:
         return self._write(valid, leader_epoch, now_ms)
 
     def append_usual(
-        self, batch: memoryview, leader_epoch: int, now_ms: int
+        self,
+        batch: memoryview,
+        leader_epoch: int,
+        now_ms: int,
+        guard: "VerificationGuard | None" = None,
     ) -> Placed | None:
         """What `append_as_leader` does with the batch that nearly every client sends.
 
         None, and nothing was done, where anything is special: the batch, the topic, its
-        place in the log. Then it is for `append_as_leader`.
+        place in the log. Then it is for `append_as_leader`; ``guard`` is as there.
 
         Raises:
             KafkaError: as there.
         """
-        state, local = self._state, self._local
+        state, local, producers = self._state, self._local, self._producers
         rules, size = local.usual_rules, len(batch)
         if (
             rules is None
@@ -110,18 +114,14 @@ class Appender:
             or size > rules[0]
             or state.failure is not None
             or leader_epoch != self._epochs.latest_epoch
+            or (fields := check_usual(batch, now_ms, rules[1], rules[2], rules[3]))
+            is None
         ):
             return None
-        fields = check_usual(batch, now_ms, rules[1], rules[2], rules[3])
-        if fields is None:
-            return None
-        delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
-        producer, epoch, sequence = None, fields[10], fields[11]
-        attributes = fields[5]  # of a usual batch: that it is of a transaction
-        if producer_id >= 0 or attributes:
-            producer = self._producers.follows(
-                producer_id, epoch, sequence, attributes != 0
-            )
+        kind, delta, _, max_timestamp, producer_id, epoch, sequence, _ = fields[5:]
+        producer = None
+        if producer_id >= 0 or kind:  # which of a usual batch is: in a transaction
+            producer = producers.follows(producer_id, epoch, sequence, kind != 0, guard)
             if producer is None:
                 return None
         active, (base_offset, segment_base, position) = local.active, local.end
@@ -144,10 +144,11 @@ class Appender:
         else:
             tail.add(batch, position, base_offset, next_offset)
         if producer is not None:
-            last_sequence = next_sequence(sequence, delta)
-            added = last_sequence, last_offset, delta, max_timestamp
+            added = next_sequence(sequence, delta), last_offset, delta, max_timestamp
             producer.add_batch(epoch, _new(BatchMetadata, added))
-        self._producers.map_end_offset = next_offset
+            if guard is not None:
+                producers.begin(producer, base_offset)
+        producers.map_end_offset = next_offset
         state.appended_bytes += size
         return base_offset, next_offset, self._watermarks.log_start_offset
 

@@ -9,14 +9,13 @@ committed records must not pass its first record. ``verifications`` are transact
 that have not begun here, and wait for their coordinator's word.
 """
 
-import logging
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.control_records import EndTxnMarker, read_marker
-from odradek.protocol.errors import CorruptMessage, InvalidRecord, InvalidTxnState
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import InvalidTxnState
 from odradek.protocol.record_batch import CONTROL, TRANSACTIONAL
 from odradek.storage.files.files import Buffer, Files
 from odradek.storage.formats.producer_entry import ProducerEntry, unpack_entries
@@ -24,6 +23,7 @@ from odradek.storage.formats.producer_entry import ProducerEntry, unpack_entries
 from .append import check_data_batch, check_marker, check_not_fenced, find_duplicate
 from .append_info import AppendOrigin
 from .known import KnownProducers
+from .marker import read_written_marker
 from .snapshot import list_snapshots, read_newest, snapshot_path
 from .state import NO_OFFSET, BatchMetadata, ProducerState
 from .table import ProducerPicture
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _LATE_MS = 300_000
 
-_log = logging.getLogger(__name__)
 _new = tuple.__new__
 
 
@@ -136,7 +135,7 @@ class ProducerStates:
             attributes & TRANSACTIONAL
             and self.verifies
             and origin is not AppendOrigin.REPLICATION
-            and not _has_open(state, header.producer_epoch)
+            and (state is None or not state.is_in_transaction(header.producer_epoch))
             and not self.verifications.is_verified(producer_id, guard)
         ):
             if origin is AppendOrigin.CLIENT and state is not None:
@@ -158,11 +157,21 @@ class ProducerStates:
         producer_epoch: int,
         base_sequence: int,
         in_transaction: bool = False,
+        guard: VerificationGuard | None = None,
     ) -> ProducerState | None:
         """The producer, when a batch is its next one and nothing is to be checked.
 
-        The caller may add the batch to it at once.
+        The caller may add the batch to it at once. With a guard a transaction is to
+        `begin` with it.
         """
+        if guard is not None:
+            state = self._known.get(producer_id)
+            number = base_sequence, producer_epoch
+            if state is None or not self.verifications.lets_begin(
+                state, *number, guard
+            ):
+                return None
+            return self._changing(producer_id)
         if self.verifications:
             return None
         state = self._at_work.get(producer_id) or self._known.get(producer_id)
@@ -173,6 +182,14 @@ class ProducerStates:
         if state.is_packed:
             self._known.note_change(state)
         return state
+
+    def begin(self, state: ProducerState, first_offset: int) -> None:
+        """A producer's transaction is open from here on."""
+        if self.verifications:
+            self.verifications.end(state.producer_id, state.producer_epoch, False)
+        state.current_txn_first_offset = first_offset
+        self._ongoing[state.producer_id] = first_offset
+        self._find_first_unstable()
 
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
@@ -194,15 +211,13 @@ class ProducerStates:
         added = (header.last_sequence, base_offset + delta, delta, max_timestamp)
         state.add_batch(header.producer_epoch, _new(BatchMetadata, added))
         if attributes & TRANSACTIONAL and state.current_txn_first_offset == NO_OFFSET:
-            state.current_txn_first_offset = base_offset
-            self._ongoing[producer_id] = base_offset
-            self._find_first_unstable()
+            self.begin(state, base_offset)
         return None
 
     def _add_marker(
         self, header: "BatchHeader", batch: Buffer, offset: int, timestamp: int
     ) -> CompletedTransaction | None:
-        marker = _read_replayed_marker(header, batch)
+        marker = read_written_marker(header, batch)
         if marker is None:
             return None
         producer_id = header.producer_id
@@ -360,28 +375,6 @@ class ProducerStates:
         # Both are in no order that helps: open transactions are few.
         firsts = [*self._ongoing.values(), *self._unreplicated]
         self.first_unstable_offset = min(firsts, default=NO_OFFSET)
-
-
-def _has_open(state: ProducerState | None, producer_epoch: int) -> bool:
-    return (
-        state is not None
-        and state.current_txn_first_offset != NO_OFFSET
-        and state.producer_epoch == producer_epoch
-    )
-
-
-def _read_replayed_marker(header: "BatchHeader", batch: Buffer) -> EndTxnMarker | None:
-    """The marker in a control batch of the log, which may make no sense."""
-    try:
-        return read_marker(batch)
-    except (CorruptMessage, InvalidRecord) as error:
-        _log.warning(
-            "the control batch of producer %d at offset %d ends no transaction: %s",
-            header.producer_id,
-            header.base_offset,
-            error,
-        )
-        return None
 
 
 def load_newest_snapshot(

@@ -13,6 +13,13 @@ refused. A guard also ends with the first append of its transaction: from then o
 open transaction itself says that all is well.
 """
 
+from typing import TYPE_CHECKING
+
+from .state import next_sequence
+
+if TYPE_CHECKING:
+    from .state import ProducerState
+
 VERIFICATIONS_MAX = 10_000
 
 
@@ -89,6 +96,28 @@ class VerificationStates(dict[int, VerificationState]):
         """Whether ``guard`` is the one that the producer's next transaction needs."""
         state = self.get(producer_id)
         return state is not None and state.guard is guard
+
+    def lets_begin(
+        self,
+        state: "ProducerState",
+        base_sequence: int,
+        producer_epoch: int,
+        guard: VerificationGuard,
+    ) -> bool:
+        """Whether a batch begins the verified transaction, and is simply the next one.
+
+        Where it is not, there may be nothing wrong with it.
+        """
+        awaited = self.get(state.producer_id)
+        return (
+            awaited is not None
+            and awaited.guard is guard
+            and awaited.producer_epoch == producer_epoch == state.producer_epoch
+            and awaited.lowest_sequence == base_sequence
+            and not state.has_transaction
+            and base_sequence
+            == (next_sequence(state.batches[-1].last_sequence) if state.batches else 0)
+        )
 
     def end(self, producer_id: int, producer_epoch: int, is_marker: bool) -> None:
         """Forget the guard: a batch of the transaction, or its marker, was written.

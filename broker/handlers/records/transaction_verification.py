@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import IMPLICIT_ADD, Addition
+from odradek.broker.durability.committer import COMMIT
 from odradek.broker.replica.appends import refusal
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, InvalidProducerIdMapping, KafkaError
+from odradek.protocol.record_batch import (
+    BATCH_OVERHEAD,
+    CURRENT_MAGIC,
+    LOG_OVERHEAD,
+    unpack_header,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from odradek.broker.replica.appends import AppendResults
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.services import Services
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.record_batch import BatchHeader
     from odradek.protocol.topic_partition import TopicPartition
@@ -100,6 +108,53 @@ def ask_coordinator(
         IMPLICIT_ADD if ctx.api_version >= FIRST_VERSION_THAT_ADDS else 0,
     )
     return ctx.services.transactions.admit(addition)
+
+
+def guard_at_once(
+    services: Services,
+    api_version: int,
+    transactional_id: str,
+    key: TopicPartition,
+    batch: memoryview,
+) -> tuple[VerificationGuard | None] | None:
+    """What `take_guards` and `ask_coordinator` say of one batch, if that is good.
+
+    Its guard, or that it needs none as its transaction is open. None: they are to be
+    asked, as the word takes its time, is No, or anything is special.
+    """
+    if len(batch) < BATCH_OVERHEAD:
+        return None
+    fields = unpack_header(batch)
+    producer_id, epoch, sequence = fields[9:12]
+    try:
+        partition = services.replica_manager.partition(key)
+        log = partition.view.log
+        state = None if log is None else log.producers.get(producer_id)
+        if state is None or partition.is_internal:
+            return None
+        if state.is_in_transaction(epoch):
+            return (None,)
+        config, adds = services.config, api_version >= FIRST_VERSION_THAT_ADDS
+        if (
+            fields[1] + LOG_OVERHEAD != len(batch)
+            or fields[3] != CURRENT_MAGIC
+            # What is added is written: with commit that waits for the disk.
+            or (adds and config.durability == COMMIT)
+            or not (adds or config.transaction_partition_verification_enable)
+            or services.transactions.other_brokers is not None
+        ):
+            return None
+        now_ms = services.clock.now_ms()
+        guard = partition.start_verification(producer_id, sequence, epoch, now_ms, adds)
+    except KafkaError:
+        return None
+    version, producer = (
+        IMPLICIT_ADD if adds else 0,
+        ProducerIdentity(producer_id, epoch),
+    )
+    addition = Addition(transactional_id, producer, (key,), version)
+    codes = services.transactions.admit(addition)
+    return None if isinstance(codes, Parked) or codes[key] else (guard,)
 
 
 def _producer_of(header: BatchHeader) -> ProducerIdentity:

@@ -2,9 +2,9 @@
 
 It has one batch for one partition, and wants an answer. What stands in front of the
 batch its producer sends again and again: client id, transactional id, acks, timeout,
-topic, partition. So these bytes are decoded once, and known from then on. With what
-begins a transaction in its partition, and with everything else, it is as with whatever
-looks odd: that is left to `produce`.
+topic, partition. So these bytes are decoded once, and known from then on. Where a
+transaction begins in the partition its coordinator is asked; if it has to think about
+it, that is left to `produce`, as everything else is, and whatever looks odd.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .produce import ADMIN_CLIENT_ID, FIRST_VERSION_WITH_TOPIC_IDS, partition_response
 from .produce_answers import around_numbers
+from .transaction_verification import guard_at_once
 
 try:
     from odradek.protocol.speedups import find_usual_batch
@@ -67,10 +68,10 @@ class ProduceHead:
         "_size",
         "acks",
         "is_admin",
-        "is_transactional",
         "key",
         "timeout_ms",
         "topic_id",
+        "transactional_id",
     )
 
     def __init__(
@@ -87,7 +88,7 @@ class ProduceHead:
         self.acks = request.acks
         self.timeout_ms = request.timeout_ms
         self.is_admin = client_id == ADMIN_CLIENT_ID
-        self.is_transactional = request.transactional_id is not None
+        self.transactional_id = request.transactional_id
         before, self._after = around_numbers(version, topic, self.topic_id)
         # The answer's frame in one piece: no tags in its header; then the body, in
         # which index and error code are known as well.
@@ -130,6 +131,7 @@ class UsualProduce:
         "_heads",
         "_known",
         "_metadata",
+        "_services",
         "_unopened",
         "_version",
         "_ways",
@@ -139,6 +141,7 @@ class UsualProduce:
         self._version = version
         self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+        self._services = services
         self._metadata = services.metadata
         self._known: KnownRequests[ProduceHead] = KnownRequests(
             topic_is_gone(self._metadata, self._by_id)
@@ -161,10 +164,15 @@ class UsualProduce:
             return None
         if self._by_id and not is_current(self._metadata, head.topic_id, head.key[0]):
             return None
-        batch = frame[start:stop]
-        if head.is_transactional:
-            return self._appends.append_one_in_transaction(head, batch, correlation_id)
-        return self._appends.append_one(head, batch, correlation_id)
+        batch, transactional_id = frame[start:stop], head.transactional_id
+        if transactional_id is None:
+            return self._appends.append_one(head, batch, correlation_id)
+        shown = guard_at_once(
+            self._services, self._version, transactional_id, head.key, batch
+        )
+        if shown is None:
+            return None
+        return self._appends.append_one(head, batch, correlation_id, *shown)
 
     def _learn(self, frame: memoryview, head_bytes: bytes) -> ProduceHead | None:
         """What these bytes say; None, and known as such, if it is not the usual."""

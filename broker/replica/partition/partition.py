@@ -226,12 +226,6 @@ class Partition:
             self._verifications = VerificationStates()
         return self._verifications.start(*batch)
 
-    def is_in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
-        """Whether a transaction of the producer is open here, in its epoch."""
-        log = self.view.log
-        state = None if log is None else log.producers.get(producer_id)
-        return state is not None and state.is_in_transaction(producer_epoch)
-
     def append(
         self,
         batch: Buffer | tuple[Buffer, ...],
@@ -270,8 +264,10 @@ class Partition:
             self.follow_append(log, now_ms)
         return info
 
-    def append_usual(self, batch: memoryview, now_ms: int) -> Placed | None:
-        """`append` a client's batch that has nothing special about it.
+    def append_usual(
+        self, batch: memoryview, now_ms: int, guard: VerificationGuard | None = None
+    ) -> Placed | None:
+        """`append` a batch that has nothing special about it.
 
         None, and nothing was done, where it has; see `Appender.append_usual`.
         """
@@ -283,7 +279,7 @@ class Partition:
             or not leadership.replicas.is_leader
         ):
             return None
-        placed = log.appender.append_usual(batch, leadership.epoch, now_ms)
+        placed = log.appender.append_usual(batch, leadership.epoch, now_ms, guard)
         if placed is not None:
             self.follow_append(log, now_ms)
         return placed

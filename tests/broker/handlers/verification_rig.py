@@ -27,6 +27,7 @@ class ScriptedCoordinator:
     """Stands in for the coordinator: answers at once, or when the test says so."""
 
     def __init__(self) -> None:
+        self.other_brokers: Any = None
         self.asked: list[Addition] = []
         self.codes: dict[TopicPartition, int] = {}
         self.parked: Parked | None = None

@@ -251,3 +251,25 @@ def test_a_guard_is_its_producers() -> None:
     assert not states.is_verified(7, second)
     assert not states.is_verified(9, None)
     assert states.get(9) is None
+
+
+def test_who_simply_begins() -> None:
+    known = ProducerState(7, producer_epoch=1)
+    states = VerificationStates()
+    guard = states.start(7, 0, 1, NOW, epoch_bump=True)
+    assert states.lets_begin(known, 0, 1, guard)
+    assert not states.lets_begin(known, 0, 1, VerificationGuard())
+    assert not states.lets_begin(known, 0, 2, guard), "another epoch"
+    assert not states.lets_begin(known, 1, 1, guard), "not its first"
+    known.add_batch(1, BatchMetadata(4, 40, 0, NOW))
+    assert not states.lets_begin(known, 0, 1, guard), "it has written already"
+    states.clear()
+    guard = states.start(7, 5, 1, NOW)
+    assert states.lets_begin(known, 5, 1, guard)
+    assert states.start(7, 4, 1, NOW) is guard
+    assert not states.lets_begin(known, 5, 1, guard), "another waits that comes before"
+    states.clear()
+    guard = states.start(7, 5, 1, NOW)
+    known.current_txn_first_offset = 40
+    assert not states.lets_begin(known, 5, 1, guard), "it is open"
+    assert not states.lets_begin(ProducerState(8, 1), 5, 1, guard)

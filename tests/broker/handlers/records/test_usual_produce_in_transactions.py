@@ -9,8 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.handlers.records import usual_produce
 from odradek.broker.requests.short_ways import ShortWays
+from odradek.broker.runtime.parked import Parked
 from odradek.protocol.acls import ResourceType
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.produce import ProduceRequest
@@ -24,9 +26,12 @@ from tests.broker.handlers.records.test_usual_produce import (
     frame_of,
     request,
 )
+from tests.broker.handlers.verification_rig import ScriptedCoordinator
 from tests.fakes.replicas import batch_of, marker_of
 from tests.fakes.two_ways import Way, two_ways
 
+VERIFIED = {"transaction_partition_verification_enable": True}
+T0 = TopicPartition("t", 0)
 OPENING = 11  # a version that asks no coordinator, as nothing is verified here
 OF_A_TRANSACTION = st.tuples(
     st.integers(FIRST, LAST),
@@ -72,10 +77,15 @@ def known_of(way: Way) -> object:
         return None
     names = ("producer_epoch", "current_txn_first_offset", "last_timestamp", "batches")
     said = [getattr(state, name) for name in names]
-    return said, log.producers.first_unstable_offset, log.producers.map_end_offset
+    awaited = [
+        (each.lowest_sequence, each.producer_epoch, each.supports_epoch_bump)
+        for each in log.producers.verifications.values()
+    ]
+    ends = log.producers.first_unstable_offset, log.producers.map_end_offset
+    return said, ends, awaited, log.producers.with_transactions() != []
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(
         OF_A_TRANSACTION | st.tuples(st.sampled_from([0, 0, 1]), st.booleans()),
@@ -124,6 +134,119 @@ async def test_a_transaction_goes_on_by_the_short_way(
         await ask_both(ways, version, in_transaction(4))
         await ask_both(ways, version, in_transaction(4, epoch=1))
         assert ways[0].short_count == count, "it begins there"
+
+
+class Coordinator(ScriptedCoordinator):
+    """Takes its time where ``is_slow``."""
+
+    is_slow = False
+
+    def admit(self, addition: Addition) -> dict[TopicPartition, int] | Parked:
+        codes = super().admit(addition)
+        if not self.is_slow:
+            return codes
+        parked: Parked[Any] = Parked()
+        asyncio.get_running_loop().call_soon(parked.set_result, codes)
+        return parked
+
+
+def coordinators(ways: tuple[Way, Way]) -> list[Coordinator]:
+    made = [Coordinator(), Coordinator()]
+    for way, each in zip(ways, made, strict=True):
+        way.broker.services.transactions = cast("Any", each)
+    return made
+
+
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        OF_A_TRANSACTION
+        | st.tuples(st.sampled_from([0, 0, 1]), st.booleans())
+        | st.tuples(
+            st.booleans(),
+            st.sampled_from([0, 0, 0, 47, 51, 120]),
+            st.just("a word"),
+        ),
+        min_size=4,
+        max_size=14,
+    ),
+    st.sampled_from(["none", "commit"]),
+)
+def test_both_ways_lead_to_the_same_where_transactions_are_verified(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: list[tuple[Any, ...]],
+    durability: str,
+) -> None:
+    async def compare() -> None:
+        folder = tmp_path_factory.mktemp("ways")
+        async with two_ways(folder, durability=durability, **VERIFIED) as ways:
+            told = coordinators(ways)
+            await ask_both(ways, LAST, in_transaction(0))
+            end(ways, 1)
+            for step in steps:
+                if len(step) == 2:
+                    end(ways, step[0], commits=step[1])
+                elif len(step) == 3:
+                    for each in told:
+                        each.is_slow, each.codes = step[0], {T0: step[1]}
+                else:
+                    version, epoch, sequence, is_transactional, named, value = step
+                    asked = in_transaction(
+                        sequence, epoch, named, is_transactional, value
+                    )
+                    await ask_both(ways, version, asked)
+                assert known_of(ways[0]) == known_of(ways[1])
+
+    asyncio.run(compare())
+
+
+@VERSIONS
+async def test_a_transaction_begins_by_the_short_way_when_its_coordinator_agrees(
+    tmp_path: Path, version: int
+) -> None:
+    async with two_ways(tmp_path, durability="none", **VERIFIED) as ways:
+        told = coordinators(ways)
+        await ask_both(ways, version, in_transaction(0))  # who is not known yet
+        for epoch in 1, 2, 3:  # as in the second protocol, where each end is a new one
+            end(ways, epoch)
+            await ask_both(ways, version, in_transaction(0, epoch))
+            await ask_both(ways, version, in_transaction(1, epoch))
+            assert known_of(ways[0]) == known_of(ways[1])
+        assert ways[0].short_count == 6
+        end(ways, 3)
+        await ask_both(ways, version, in_transaction(2, 3))  # and as in the first
+        assert ways[0].short_count == 7
+        assert told[0].asked == told[1].asked
+        assert len(told[0].asked) == 5
+
+
+async def test_a_coordinator_that_says_no_or_waits_is_asked_the_long_way(
+    tmp_path: Path,
+) -> None:
+    async with two_ways(tmp_path, durability="none", **VERIFIED) as ways:
+        told = coordinators(ways)
+        await ask_both(ways, LAST, in_transaction(0))
+        end(ways, 1)
+        for is_slow, code in ((False, 47), (True, 0)):
+            for each in told:
+                each.is_slow, each.codes = is_slow, {T0: code}
+            await ask_both(ways, LAST, in_transaction(0, 1))
+            assert ways[0].short_count == 0
+            assert known_of(ways[0]) == known_of(ways[1])
+
+
+async def test_in_a_cluster_the_coordinator_may_be_another_broker(
+    tmp_path: Path,
+) -> None:
+    async with two_ways(tmp_path, durability="none", **VERIFIED) as ways:
+        told = coordinators(ways)
+        await ask_both(ways, LAST, in_transaction(0))
+        end(ways, 1)
+        for each in told:
+            each.other_brokers = cast("Any", "others")
+        await ask_both(ways, LAST, in_transaction(0, 1))
+        assert ways[0].short_count == 0
+        assert len(told[0].asked) == 2, "by the long way alone"
 
 
 async def test_who_may_not_use_the_transactional_id_goes_the_long_way(
