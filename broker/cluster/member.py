@@ -1,8 +1,8 @@
 """A broker of a cluster: it follows the controllers' log, and tells them how it is.
 
-Two things go on at once. One follows the metadata log in a thread, and has every new
-image applied before it reads on. The other asks what the membership says, and so keeps
-the broker in the cluster; it goes on while an image is applied.
+Three things go on at once. One reads the metadata log, in a thread. One applies the
+newest image of it. And one asks what the membership says, and so keeps the broker in
+the cluster; as the first, it waits for none of the others.
 """
 
 from __future__ import annotations
@@ -13,12 +13,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.broker.quorum.image.error import MetadataLogError
-from odradek.broker.quorum.image.image import EMPTY
-from odradek.broker.quorum.image.replay import NO_TIMESTAMP, Replay
-from odradek.broker.quorum.observer import Identity as ObserverIdentity
-from odradek.broker.quorum.observer import Observer
-from odradek.broker.quorum.quorum_reader import QuorumReader
-from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import (
     InconsistentClusterId,
@@ -33,13 +27,15 @@ from odradek.protocol.messages.brokers import (
     BrokerRegistrationResponse,
 )
 
+from .applied_image import AppliedImage
 from .controller_channel import ControllerChannel, is_elsewhere
 from .features import why_not_in
 from .heartbeats import Heartbeats
 from .membership import Membership, NotAdmitted, Stage
+from .metadata_log import MetadataLog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.quorum.image.image import MetadataImage
@@ -50,9 +46,8 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.alter_partition import AlterPartitionRequest
     from odradek.protocol.schema import Request, Response
 
+    from .applied_image import Apply
     from .membership import Identity
-
-    Apply = Callable[[MetadataImage, MetadataImage], Awaitable[None]]
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -61,8 +56,6 @@ _logger = logging.getLogger(__name__)
 _FORWARDED_TIMEOUT_S: Final = 60.0
 _ISR_TIMEOUT_S: Final = 10.0  # the same may be asked again: it is agreed to once
 _BACKOFF_MS: Final = 100
-_APPLY_AGAIN_MS: Final = 1_000
-_APPLIED_TRIES: Final = 30  # then others had better do what this broker should
 
 
 class Member:
@@ -80,31 +73,42 @@ class Member:
         clock: Clock,
         bugs: Bugs,
     ) -> None:
-        self.image: MetadataImage = EMPTY
-        self.applied_timestamp_ms = NO_TIMESTAMP  # of the last record of it
         self.membership = Membership(identity, options.heartbeat_interval_ms)
         self.heartbeats = Heartbeats(options.heartbeat_interval_ms)
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._options = options
         self._clock = clock
         self._bugs = bugs
-        self._controllers = controllers
-        # Nobody, until we know that no controller has our id: it would be taken for it.
-        self._observer = Observer(
-            controllers, Replay(), ObserverIdentity(cluster_id=identity.cluster_id)
-        )
-        self._reader = QuorumReader(self._observer, connect)
-        self._reading = DiskThreads(1, "metadata log")
+        self._log = MetadataLog(controllers, identity.cluster_id, connect)
+        self._applied = AppliedImage(clock, bugs)
         self._beats = ControllerChannel("heartbeats", self._leader, connect)
         self._isr = ControllerChannel("in-sync replicas", self._leader, connect)
         self._requests = ControllerChannel("controller", self._leader, connect)
-        self._applied = asyncio.Event()  # another one for each image
         self._woken = asyncio.Event()
-        self._stage_changed = asyncio.Event()
+        self._news = asyncio.Event()  # of the membership, or of the metadata log
         self._tasks: list[asyncio.Task[None]] = []
-        self._apply: Apply | None = None
-        self.why_unread = ""  # why the metadata log is not read, if it is not
-        self.why_stale = ""  # why the newest image is not applied, if it is not
+        self._applying: asyncio.Task[None] | None = None
+        self._is_refused = False  # there are no heartbeats any more
+
+    @property
+    def image(self) -> MetadataImage:
+        """What the metadata log says, as far as it is applied."""
+        return self._applied.found.image
+
+    @property
+    def applied_timestamp_ms(self) -> int:
+        """Of the last record of it."""
+        return self._applied.found.timestamp_ms
+
+    @property
+    def why_unread(self) -> str:
+        """Why the metadata log is not read, if it is not."""
+        return self._log.trouble
+
+    @property
+    def why_stale(self) -> str:
+        """Why the newest image is not applied, if it is not."""
+        return self._applied.why_stale
 
     @property
     def node_id(self) -> int:
@@ -117,7 +121,7 @@ class Member:
         return self.membership.broker_epoch
 
     def _leader(self) -> Address | None:
-        return self._observer.leader
+        return self._log.leader
 
     # Start
 
@@ -127,40 +131,35 @@ class Member:
         Raises:
             StartError: the cluster will not have us, or there is none; it says why.
         """
-        self._apply = apply
-        every = ", ".join(map(str, self._controllers))
         timeout_ms = self._options.registration_timeout_ms
-        try:
-            await self._reading.run(self._reader.catch_up, timeout_ms / 1000)
-        except InconsistentClusterId as error:
-            raise StartError(
-                f"the controllers at {every} are of another cluster than"
-                f" {self.membership.identity.cluster_id}, which is this broker's"
-            ) from error
-        except (OSError, KafkaError, MetadataLogError, MalformedRequest) as error:
-            raise StartError(
-                f"the controllers at {every} cannot be followed: {error}"
-            ) from error
-        image = self._observer.replay.image
-        self._check(image)
+        self._applied.apply = apply
+        await self._log.catch_up(timeout_ms)
+        self._check(self._log.newest.image)
         identity = self.membership.identity
-        self._observer.identify(
-            ObserverIdentity(
-                identity.node_id, identity.directories[0], identity.cluster_id
-            )
-        )
-        loop = asyncio.get_running_loop()
-        self._tasks.append(loop.create_task(self._beat(), name="heartbeats"))
+        self._log.identify(identity.node_id, identity.directories[0])
+        self._begin(self._read(), "metadata log")
+        self._begin(self._beat(), "heartbeats")
         await self._await_stage(
             Stage.CATCHING_UP, timeout_ms, "the broker is not registered"
         )
+        # Any older one may say what holds no more.
+        await self._await(
+            lambda: self._log.newest.image.offset >= self.broker_epoch,
+            timeout_ms,
+            "the metadata log does not say that the broker is registered",
+        )
+        newest = self._log.newest
+        self._check(newest.image)
         try:
-            await self._take(image)
+            await self._applied.take(newest)
         except KafkaError as error:
             raise StartError(
                 f"what the cluster has decided cannot be kept here: {error}"
             ) from error
-        self._tasks.append(loop.create_task(self._follow(), name="metadata log"))
+        self.membership.applied(newest.image.offset)
+        self._applying = asyncio.get_running_loop().create_task(
+            self._apply_on(), name="what was decided"
+        )
         await self._await_stage(
             Stage.RECOVERING, timeout_ms, "the broker does not catch up"
         )
@@ -177,24 +176,40 @@ class Member:
         await self._await_stage(Stage.SERVING, timeout_ms, "the broker stays fenced")
 
     async def leave(self) -> None:
-        """Give what this broker leads to others, as far as there are some."""
+        """Give what this broker leads to others, as far as there are some.
+
+        A broker that has failed does so, too, while there are heartbeats. Nothing is
+        applied any more then, as what it would be applied to is closed.
+        """
         self.membership.leave()
         self._woken.set()
         with suppress(StartError):
-            await self._await_stage(
-                Stage.GONE, self._options.shutdown_timeout_ms, "nobody takes over"
+            await self._await(
+                lambda: self.membership.stage is Stage.GONE or self._is_refused,
+                self._options.shutdown_timeout_ms,
+                "nobody takes over",
+                though_failed=True,
             )
+        await self._end_applying()
 
     async def close(self) -> None:
         """Follow nothing any more."""
+        await self._end_applying()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         for each in (self._beats, self._requests, self._isr):
             each.close()
-        self._reading.submit(self._reader.close, lambda _, __: None)
-        self._reading.close(waits=False)
+        self._log.close()
+
+    def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tasks.append(task)
+
+    async def _end_applying(self) -> None:
+        if self._applying is not None:
+            await self._applied.end(self._applying)
 
     # What others ask
 
@@ -240,12 +255,7 @@ class Member:
         self, is_there: Callable[[MetadataImage], bool], timeout_ms: int
     ) -> bool:
         """Return when an image is applied that says so, or the time is over."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(timeout_ms / 1000):
-                while not is_there(self.image):
-                    await self._applied.wait()
-                return True
-        return False
+        return await self._applied.until(is_there, timeout_ms)
 
     def lose_directory(self, directory_id: bytes) -> None:
         """Let the controllers know that a log directory has failed."""
@@ -254,73 +264,41 @@ class Member:
 
     # The metadata log
 
-    async def _follow(self) -> None:
+    async def _read(self) -> None:
+        await self._until_failure(self._log.follow(self._note_step))
+
+    def _note_step(self) -> None:
+        if self._log.leader is not None:
+            for each in (self._beats, self._isr, self._requests):
+                each.drop_former_leader()
+        self._news.set()
+
+    async def _apply_on(self) -> None:
+        await self._until_failure(self._apply_all())
+
+    async def _apply_all(self) -> None:
+        while True:
+            newest = self._log.newest
+            if newest.image is self.image:
+                self._news.clear()
+                await self._news.wait()
+            else:
+                self._check(newest.image)
+                await self._applied.take_at_last(newest)
+                self.membership.applied(newest.image.offset)
+
+    async def _until_failure(self, work: Coroutine[None, None, None]) -> None:
         try:
-            while True:
-                await self._step()
-                image = self._observer.replay.image
-                if image is not self.image:
-                    self._check(image)
-                    await self._take_at_last(image)
+            await work
         except (StartError, MetadataLogError, InconsistentClusterId) as error:
             self.fail(f"the metadata log cannot be followed: {error}")
         except Exception as error:  # else nobody would hear of it
             self._bugs.record("the metadata log", error)
             self.fail(f"the metadata log cannot be followed: {error!r}")
 
-    async def _step(self) -> None:
-        """Read on; what would have been in the way of joining may pass by now."""
-        try:
-            await self._reading.run(self._reader.step)
-        except InconsistentClusterId:
-            raise
-        except (KafkaError, OSError, MalformedRequest) as error:
-            self._observer.lost(str(error) or repr(error))
-        if self._observer.leader is not None:
-            for each in (self._beats, self._isr, self._requests):
-                each.drop_former_leader()
-        trouble = self._observer.trouble
-        if trouble and not self.why_unread:
-            _logger.warning("the metadata log is not read: %s", trouble)
-        elif self.why_unread and not trouble:
-            _logger.info("the metadata log is read again")
-        self.why_unread = trouble
-
-    async def _take_at_last(self, image: MetadataImage) -> None:
-        """Apply an image, however often that fails, until it may fail for good.
-
-        It is the same one each time: what is done of it already is not to be seen in
-        the difference between the image before and a later one.
-        """
-        for _ in range(_APPLIED_TRIES):
-            try:
-                await self._take(image)
-            except Exception as error:
-                if not self.why_stale:
-                    _logger.error("what was decided is not applied yet: %s", error)
-                    if not isinstance(error, KafkaError):
-                        self._bugs.record("what the controllers decided", error)
-                self.why_stale = str(error) or repr(error)
-            else:
-                self.why_stale = ""
-                return
-            await self._clock.sleep(_APPLY_AGAIN_MS)
-        why = self.why_stale
-        raise StartError(f"what the cluster has decided cannot be applied: {why}")
-
-    async def _take(self, image: MetadataImage) -> None:
-        assert self._apply is not None
-        before = self.image
-        await self._apply(before, image)
-        self.image = image
-        self.applied_timestamp_ms = self._observer.replay.timestamp_ms
-        self.membership.applied(image.offset)
-        applied, self._applied = self._applied, asyncio.Event()
-        applied.set()
-
     def _check(self, image: MetadataImage) -> None:
         """See that we fit the cluster."""
-        leader = self._observer.leader or self._controllers[0]
+        leader = self._log.leader or self._log.controllers[0]
         why_not = why_not_in(image, self.node_id, str(leader))
         if why_not is not None:
             raise StartError(why_not)
@@ -337,10 +315,11 @@ class Member:
                     if question is None:
                         break
                 await self._ask_or_note(question.request)
-                self._stage_changed.set()
+                self._news.set()
         except NotAdmitted as error:
+            self._is_refused = True
             self.fail(str(error))
-        self._stage_changed.set()
+        self._news.set()
 
     async def _wait(self, wait_ms: int) -> None:
         """Until then, or until there is something to say."""
@@ -378,17 +357,30 @@ class Member:
             self.membership.take(answer, self.image.brokers.get(self.node_id))
 
     async def _await_stage(self, stage: Stage, timeout_ms: int, what: str) -> None:
+        await self._await(
+            lambda: self.membership.stage.value >= stage.value, timeout_ms, what
+        )
+
+    async def _await(
+        self,
+        is_there: Callable[[], bool],
+        timeout_ms: int,
+        what: str,
+        *,
+        though_failed: bool = False,
+    ) -> None:
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
-        timer = self._clock.call_later(timeout_ms, self._stage_changed.set)
+        timer = self._clock.call_later(timeout_ms, self._news.set)
         try:
-            while self.membership.stage.value < stage.value:
-                if self.failed.done():
+            while not is_there():
+                if self.failed.done() and not though_failed:
                     raise StartError(self.failed.result())
                 if self._clock.monotonic_ms() >= deadline_ms:
-                    why = self.membership.trouble or "the controllers do not say why"
+                    why = self.membership.trouble or self._log.trouble
+                    why = why or "the controllers do not say why"
                     raise StartError(f"{what} after {timeout_ms} ms: {why}")
-                self._stage_changed.clear()
-                await self._stage_changed.wait()
+                self._news.clear()
+                await self._news.wait()
         finally:
             timer.cancel()
 
@@ -396,5 +388,5 @@ class Member:
         """Be one of the cluster no longer, for that reason."""
         if not self.failed.done():
             self.failed.set_result(reason)
-        self._stage_changed.set()
+        self._news.set()
         _logger.error("%s", reason)

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 from odradek.client.address import Address
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.membership_records import (
     BrokerRegistrationChangeRecord,
     RegisterBrokerRecord,
@@ -25,14 +26,16 @@ _POLL_S = 0.02
 
 
 class JoinedQuorum:
-    """One controller, and what brokers have asked it besides its log."""
+    """Two controllers, and what brokers have asked them besides their log."""
 
     def __init__(self) -> None:
-        self.quorum = FakeQuorum(1)
+        self.quorum = FakeQuorum(2)
         self.leader: FakeController = self.quorum.nodes[0]
         self.quorum.lead(self.leader, 1)
         self.asked: list[Any] = []
-        self.registration_error = 0
+        self.registration_errors: list[int] = []  # the next are answered so
+        self.registration_error = 0  # and all the others
+        self.elects_at_registration = False
         self.heartbeat_error = 0
         self.heartbeat_faults: list[Exception] = []
         self.envelope_errors: list[int] = []  # the next envelopes are answered so
@@ -47,10 +50,25 @@ class JoinedQuorum:
             self.leader.commit()
             self._changed.notify_all()
 
-    def connect(self, address: Address) -> "JoinedLink":
-        return JoinedLink(self)
+    def elect(self) -> None:
+        """The controller leads from now on that did not."""
+        with self._changed:
+            before = self.leader
+            self.leader = next(each for each in self.quorum.nodes if each != before)
+            self.leader.batches = before.batches
+            self.leader.high_watermark = before.high_watermark
+            self.quorum.lead(self.leader, before.epoch + 1)
+            self._changed.notify_all()
 
-    def answer(self, request: Any) -> Any:
+    def connect(self, address: Address) -> "JoinedLink":
+        return JoinedLink(self, address)
+
+    def answer(self, asked: Address, request: Any) -> Any:
+        is_leader = asked == self.leader.address
+        if isinstance(request, BrokerHeartbeatRequest) and not is_leader:
+            return BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER)
+        if isinstance(request, BrokerRegistrationRequest) and not is_leader:
+            return BrokerRegistrationResponse(error_code=ErrorCode.NOT_CONTROLLER)
         if isinstance(request, BrokerRegistrationRequest):
             return self._register(request)
         if isinstance(request, BrokerHeartbeatRequest):
@@ -70,15 +88,22 @@ class JoinedQuorum:
                 else None
             )
             if partition is not None and (
-                partition.fetch_offset == self.leader.end_offset
+                partition.fetch_offset == self.leader.end_offset and is_leader
             ):
                 self._changed.wait(_POLL_S)
-            return self.quorum.answer(self.leader, request)
+            (node,) = [each for each in self.quorum.nodes if each.address == asked]
+            return self.quorum.answer(node, request)
 
     def _register(self, request: BrokerRegistrationRequest) -> Any:
         self.asked.append(request)
-        if self.registration_error:
-            return BrokerRegistrationResponse(error_code=self.registration_error)
+        code = self.registration_error
+        if self.registration_errors:
+            code = self.registration_errors.pop()
+        if self.elects_at_registration:
+            self.elects_at_registration = False
+            self.elect()
+        if code:
+            return BrokerRegistrationResponse(error_code=code)
         epoch = self.leader.end_offset
         self.write(
             RegisterBrokerRecord(
@@ -121,11 +146,11 @@ class JoinedLink:
 
     api_versions: Any = {}  # noqa: RUF012 - nobody changes it
 
-    def __init__(self, quorum: JoinedQuorum) -> None:
-        self._quorum = quorum
+    def __init__(self, quorum: JoinedQuorum, address: Address) -> None:
+        self._quorum, self._address = quorum, address
 
     def request(self, request: Any, _response_class: Any) -> Any:
-        return self._quorum.answer(request)
+        return self._quorum.answer(self._address, request)
 
     def wait_for(self, timeout_s: float) -> None:
         pass

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -25,7 +25,7 @@ from tests.fakes.joined_quorum import JoinedQuorum
 from tests.patience import PATIENCE_S
 
 OPTIONS = ClusterOptions(
-    (), "PLAINTEXT", 10, 1000 * PATIENCE_S, 1000 * PATIENCE_S, 1000
+    (), "PLAINTEXT", 10, 1000 * PATIENCE_S, 1000 * PATIENCE_S, 1000 * PATIENCE_S
 )
 
 
@@ -77,6 +77,7 @@ async def test_it_registers_applies_what_there_was_and_is_let_in() -> None:
     async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
         await made.join(applier(images))
         assert set(images[0].topic_ids) == {"a"}
+        assert images[0].brokers[1].epoch == made.broker_epoch
         assert made.membership.stage is Stage.RECOVERING
         await made.serve()
         assert made.membership.stage is Stage.SERVING
@@ -176,6 +177,101 @@ async def test_what_cannot_be_kept_at_the_start_ends_it() -> None:
     async with member(quorum) as (made, _), asyncio.timeout(PATIENCE_S):
         with pytest.raises(StartError, match="cannot be kept here: no room"):
             await made.join(unsteady([KafkaStorageError("no room")], []))
+
+
+class Gate:
+    """Applies images; that of the topic "b" not before it is opened."""
+
+    def __init__(self) -> None:
+        self.images: list[MetadataImage] = []
+        self.is_reached, self.is_open = asyncio.Event(), asyncio.Event()
+
+    async def apply(self, _: MetadataImage, after: MetadataImage) -> None:
+        if "b" in after.topic_ids:
+            self.is_reached.set()
+            await self.is_open.wait()
+        self.images.append(after)
+
+
+async def until(is_there: Callable[[], bool]) -> None:
+    for _ in iter(is_there, True):
+        await asyncio.sleep(0)
+
+
+async def test_who_leads_by_now_is_asked_for_the_registration() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    quorum.registration_errors = [101]  # that of a process which was killed
+    quorum.elects_at_registration = True
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+    assert quorum.leader.node_id == 2
+
+
+async def test_who_leads_by_now_hears_us_while_an_image_is_applied() -> None:
+    quorum, gate = JoinedQuorum(), Gate()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, _), asyncio.timeout(PATIENCE_S):
+        await made.join(gate.apply)
+        await made.serve()
+        quorum.write(topic("b"))
+        await gate.is_reached.wait()
+        quorum.elect()
+        heard = len(quorum.asked)
+        await until(lambda: len(quorum.asked) > heard + 1)
+        assert made.membership.stage is Stage.SERVING
+        gate.is_open.set()
+
+
+async def test_who_has_failed_gives_away_what_it_leads() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum, SoonClock()) as (made, _):
+        async with asyncio.timeout(PATIENCE_S):
+            await made.join(unsteady([KafkaStorageError("no room")] * 100, []))
+            await made.serve()
+            quorum.write(topic("b"))
+            await made.failed
+            await made.leave()
+            assert made.membership.stage is Stage.GONE
+    assert quorum.asked[-1].want_shut_down
+
+
+async def test_who_is_refused_waits_for_nobody_to_take_over() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        quorum.heartbeat_error = 104
+        quorum.registration_error = 104
+        await made.failed
+        made._options = OPTIONS._replace(shutdown_timeout_ms=2000 * PATIENCE_S)
+        await made.leave()
+        assert made.membership.stage is not Stage.GONE
+
+
+async def test_no_image_is_applied_to_what_is_being_closed() -> None:
+    quorum, gate = JoinedQuorum(), Gate()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, _), asyncio.timeout(PATIENCE_S):
+        await made.join(gate.apply)
+        await made.serve()
+        quorum.write(topic("b"))
+        await gate.is_reached.wait()
+        leaving = asyncio.create_task(made.leave())
+        await until(lambda: made.membership.stage is Stage.GONE)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not leaving.done(), "nothing is left half done"
+        quorum.write(topic("c"))
+        gate.is_open.set()
+        await leaving
+        applied = len(gate.images)
+        assert "b" in made.image.topic_ids
+        await until(lambda: "c" in made._log.newest.image.topic_ids)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert len(gate.images) == applied
 
 
 async def test_a_bug_ends_no_heartbeats() -> None:

@@ -1,0 +1,62 @@
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from odradek.broker.cluster.metadata_log import MetadataLog
+from odradek.broker.runtime.start_error import StartError
+from odradek.client.address import Address
+from odradek.protocol.errors import InconsistentClusterId, SaslAuthenticationFailed
+from tests.broker.cluster.cluster_state import topic
+from tests.fakes.joined_quorum import JoinedQuorum
+from tests.patience import PATIENCE_S
+
+AT = [Address("controller-1", 9093)]
+LONG_MS = 1000 * PATIENCE_S
+
+
+def metadata_log(quorum: JoinedQuorum) -> MetadataLog:
+    connect: Any = quorum.connect
+    return MetadataLog(AT, "a cluster", connect)
+
+
+async def test_the_newest_image_is_there_after_each_answer() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    log = metadata_log(quorum)
+    is_there = asyncio.Event()
+
+    def on_step() -> None:
+        if "b" in log.newest.image.topic_ids:
+            is_there.set()
+
+    async with asyncio.timeout(PATIENCE_S):
+        await log.catch_up(LONG_MS)
+        assert set(log.newest.image.topic_ids) == {"a"}
+        assert log.leader == AT[0]
+        following = asyncio.create_task(log.follow(on_step))
+        quorum.write(topic("b"))
+        await is_there.wait()
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following
+    log.close()
+
+
+async def test_controllers_of_another_cluster_are_named() -> None:
+    quorum = JoinedQuorum()
+    quorum.refusals = [InconsistentClusterId()]
+    log = metadata_log(quorum)
+    with pytest.raises(StartError, match="controller-1:9093 are of another cluster"):
+        await log.catch_up(LONG_MS)
+    log.close()
+
+
+async def test_a_refusal_at_the_start_is_told() -> None:
+    quorum = JoinedQuorum()
+    quorum.refusals = [SaslAuthenticationFailed("wrong password")]
+    log = metadata_log(quorum)
+    with pytest.raises(StartError, match="cannot be followed: wrong password"):
+        await log.catch_up(LONG_MS)
+    log.close()
