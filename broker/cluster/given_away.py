@@ -6,7 +6,8 @@ there again, here alone: what deleted them, compaction has removed at the others
 
 The order is what a crash needs: the directory is renamed, checkpoints say nothing of it
 any more, and only then the catalogue says that there is nothing. A start in between
-finds a partition whose directory is gone, and takes all of it from its leader.
+finds a partition whose directory is gone, and takes all of it from its leader. What
+finds no room is done once more from the start, which does no harm.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from odradek.protocol.errors import KafkaStorageError
+from odradek.broker.replica.logs.gone_logs import write_checkpoints
 from odradek.storage.directory.checkpoints import DirectoryFailure
 
 if TYPE_CHECKING:
@@ -56,8 +57,12 @@ class GivenAway:
         """Take away what there is of them; nothing is served of them before.
 
         ``keeps``: the directories get another name and stay, for people to look at.
-        Else their files go like those of a deleted topic. What cannot be renamed, or
-        not be noted, is refused to everybody until the next start tries again.
+        Else their files go like those of a deleted topic. What is in a directory that
+        fails is refused to everybody until the next start tries again.
+
+        Raises:
+            KafkaStorageError: there is no room to note that they are gone; until that
+                is done, by another call, nothing of them can be used.
         """
         gone = [each for each in partitions if self._has_something(each)]
         if not gone:
@@ -72,11 +77,13 @@ class GivenAway:
             each for each in gone if self._rename(each, delays_ms[each], keeps=keeps)
         ]
         try:
-            await self._disk_threads.run(self._log_manager.checkpoint_job())
-            await self._topics.note_given_away(renamed)
-        except KafkaStorageError as error:
+            await write_checkpoints(self._log_manager, self._disk_threads)
+        except DirectoryFailure as error:
             self._note(error, "logs that others have now are not wholly gone yet")
+            # Should they come back, they are begun anew in another directory.
+            self._topics.offline.update(renamed)
             return
+        await self._topics.note_given_away(renamed)
         # Whoever has asked meanwhile has found one that cannot be used.
         await self._replica_manager.stop(renamed)
 
@@ -102,13 +109,12 @@ class GivenAway:
                 removal_ms = self._clock.now_ms() + delay_ms
                 self._log_manager.delete(place, removal_ms)
                 _logger.info("%s is taken away: other brokers have it now", place)
-        except KafkaStorageError as error:
+        except DirectoryFailure as error:
             self._note(error, f"{place}, which others have now, stays")
             return False
         self._topics.strangers.discard(place)
         return True
 
-    def _note(self, error: KafkaStorageError, what: str) -> None:
+    def _note(self, error: DirectoryFailure, what: str) -> None:
         _logger.error("%s: %s", what, error)
-        if isinstance(error, DirectoryFailure):
-            self._committer.for_directory(error.directory).fail(error)
+        self._committer.for_directory(error.directory).fail(error)

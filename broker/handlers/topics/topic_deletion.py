@@ -8,11 +8,11 @@ directories have another one, so a new topic never meets the files of the old.
 from __future__ import annotations
 
 import logging
-import sys
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.topic_config import log_config
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.replica.logs.gone_logs import make_room, write_checkpoints
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
@@ -66,7 +66,7 @@ async def _take_away(services: Services, delays_ms: Mapping[Deletion, int]) -> N
             renamed.append(deletion)
     if with_directories:
         try:
-            await _write_checkpoints(services)
+            await write_checkpoints(services.log_manager, services.disk_threads)
         except KafkaStorageError as error:
             errors += [_interrupted(services, each, error) for each in renamed]
             renamed = []
@@ -111,19 +111,6 @@ async def _forget(services: Services, deletion: Deletion) -> None:
     _logger.info("topic %s is deleted", deletion.name)
 
 
-async def _write_checkpoints(services: Services) -> None:
-    """They must not speak of the old log when a new one has its name.
-
-    Writing them also makes the renaming durable.
-    """
-    run, log_manager = services.disk_threads.run, services.log_manager
-    try:
-        await run(log_manager.checkpoint_job())
-    except DiskFull:
-        await _make_room(services)
-        await run(log_manager.checkpoint_job())
-
-
 async def _forget_offsets(services: Services, deletion: Deletion) -> None:
     """Else a new topic of this name would be read from where the old one was.
 
@@ -132,7 +119,7 @@ async def _forget_offsets(services: Services, deletion: Deletion) -> None:
     """
     if services.groups.forget_topic(deletion.name):
         return
-    await _make_room(services)
+    await make_room(services.log_manager, services.disk_threads)
     if not services.groups.forget_topic(deletion.name):
         raise DiskFull(f"offsets of {deletion.name} are not forgotten yet")
 
@@ -146,13 +133,6 @@ def _forget_share_states(services: Services, deletion: Deletion) -> bool:
     return share_states is None or share_states.forget_topic(
         deletion.name, deletion.topic_id
     )
-
-
-async def _make_room(services: Services) -> None:
-    """Remove at once what is to be removed: who deletes a topic may want just that."""
-    removal = services.log_manager.removal_job(sys.maxsize)
-    if removal is not None:
-        await services.disk_threads.run(removal)
 
 
 def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:

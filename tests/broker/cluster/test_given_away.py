@@ -4,6 +4,8 @@ import pytest
 
 from odradek.broker.cluster.given_away import GivenAway
 from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.files.files import DiskFull
 from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
 from odradek.storage.values.log_read import FetchIsolation
 from tests.broker.cluster.fetchers.rig import LEADER, T0, Rig, rig_of
@@ -131,12 +133,54 @@ async def test_what_cannot_be_renamed_is_refused(
     assert "stays" in caplog.text
 
 
-async def test_without_room_in_the_catalogue_it_is_refused(tmp_path: Path) -> None:
+async def test_without_room_in_the_catalogue_it_is_to_be_done_again(
+    tmp_path: Path,
+) -> None:
     async with replicas(tmp_path) as broker:
         rig = await with_a_record(broker)
         rig.decide(LEADER, 4, LEADER)
-        with full_catalog(broker.catalog):
+        with full_catalog(broker.catalog), pytest.raises(KafkaStorageError):
             await given_away(broker).take_away([T0], keeps=False)
+        assert is_written(broker)
+        await given_away(broker).take_away([T0], keeps=False)
+        assert not is_written(broker)
+        rig.leader.log = SourceLog()
+        rig.leader.append(b"b", epoch=4, offset=1)
         rig.decide(LEADER, 5)
-        with pytest.raises(KafkaStorageError):
-            rig.partition.leadership.check_replica()
+        await rig.step(2)
+        assert is_written(broker), "it follows again"
+
+
+async def test_on_a_full_disk_what_is_given_away_makes_the_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        errors = [DiskFull("no room")]
+
+        def write() -> None:
+            if errors:
+                raise errors.pop()
+
+        monkeypatch.setattr(broker.logs, "checkpoint_job", lambda: write)
+        await given_away(broker).take_away([T0], keeps=False)
+        assert not is_written(broker)
+        assert not broker.logs.unremoved_partitions
+        monkeypatch.undo()
+
+
+async def test_a_directory_that_fails_keeps_nobody_from_beginning_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with replicas(tmp_path, stops_cleanly=False) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+
+        def fail() -> None:
+            raise DirectoryFailure(LOG_DIR, OSError("Input/output error"))
+
+        monkeypatch.setattr(broker.logs, "checkpoint_job", lambda: fail)
+        await given_away(broker).take_away([T0], keeps=False)
+        assert broker.committer.for_directory(LOG_DIR).failure is not None
+        assert broker.topics.offline == {T0}
