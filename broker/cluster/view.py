@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
 
     from .forwarding import Forwarding
+    from .read_replicas import RackAwareReplicas
     from .standing import Standing
+    from .throttles import Throttles
 
 
 # Ids of directories that stand for any: it was not said yet, or never is.
@@ -52,9 +54,14 @@ class ClusterView:
         source: HasImage,
         forwarding: Forwarding,
         standing: Standing,
+        throttles: Throttles,
+        read_replicas: RackAwareReplicas | None = None,
     ) -> None:
+        """``read_replicas`` says where consumers read. None: from leaders alone."""
         self.forwarding = forwarding
         self.standing = standing
+        self.throttles = throttles
+        self.read_replicas = read_replicas
         self._source = source
 
     @property

@@ -82,7 +82,7 @@ def describe_topic(options: Mapping[str, str], broker: BrokerConfig) -> list[Des
 
 def describe_broker(broker: BrokerConfig) -> list[Described]:
     """Every option of the broker, and of Apache Kafka's brokers, by name."""
-    names = {*OPTIONS, *ALIASES, *foreign_table()} - (_UNLISTED - broker.foreign.keys())
+    names = {*OPTIONS, *ALIASES, *foreign_table()} - (_UNLISTED - _set_names(broker))
     names.update(broker.of_listeners)
     return [_describe_of_broker(name, broker) for name in sorted(names)]
 
@@ -186,6 +186,13 @@ def _changed_everywhere(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
     value = _everywhere(broker).get(name)
     if value is not None:
         yield Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+
+
+def _set_names(broker: BrokerConfig) -> set[str]:
+    names = {*broker.explicit, *broker.foreign}
+    if broker.changes is not None:
+        names |= {*broker.changes.here, *broker.changes.everywhere}
+    return names
 
 
 def _everywhere(broker: BrokerConfig) -> Mapping[str, str]:

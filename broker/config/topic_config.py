@@ -81,6 +81,11 @@ def _not_here(name: str, kind: Kind, default: Any, *only: Any) -> TopicOption:
     return TopicOption(known, None, None, synonyms.get(name, ()), only=only)
 
 
+def _of_cluster(name: str, meaning: str) -> TopicOption:
+    """A list of replicas, which only a broker of a cluster goes by."""
+    return TopicOption(Option(name, Kind.LIST, (), meaning), None, None)
+
+
 _TABLE = (
     _of_log("cleanup.policy", "log.cleanup.policy", "Delete or compact old records."),
     _of_log(
@@ -118,11 +123,17 @@ _TABLE = (
         default=LONG_MAX,
         at_least=0,
     ),
-    _not_here("follower.replication.throttled.replicas", Kind.LIST, ()),
+    _of_cluster(
+        "follower.replication.throttled.replicas",
+        "Replicas that catch up no faster than a rate, as PARTITION:BROKER,... or *.",
+    ),
     _of_log(
         "index.interval.bytes", "log.index.interval.bytes", "Bytes per index entry."
     ),
-    _not_here("leader.replication.throttled.replicas", Kind.LIST, ()),
+    _of_cluster(
+        "leader.replication.throttled.replicas",
+        "Replicas whose leader sends no faster, as PARTITION:BROKER of it,... or *.",
+    ),
     _not_here("local.retention.bytes", Kind.LONG, -2),
     _not_here("local.retention.ms", Kind.LONG, -2),
     _of_log(

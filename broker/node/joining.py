@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from odradek.broker.cluster.membership import Identity
     from odradek.broker.cluster.peers import Peers
     from odradek.broker.cluster.publisher import Publisher
+    from odradek.broker.cluster.throttles import Throttles
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.quorum.image.image import MetadataImage
@@ -48,13 +50,11 @@ class Joining:
     """The broker's place in its cluster, from the start to the stop."""
 
     def __init__(self, config: BrokerConfig, services: Parts) -> None:
-        from odradek.broker.cluster.forwarding import Forwarding
         from odradek.broker.cluster.kept_epoch import KeptEpoch
         from odradek.broker.cluster.member import Member
         from odradek.broker.cluster.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
-        from odradek.broker.cluster.standing import Standing
-        from odradek.broker.cluster.view import ClusterView
+        from odradek.broker.cluster.throttles import make_throttles
         from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
 
@@ -94,15 +94,28 @@ class Joining:
         )
         services.replica_manager.cluster = self._peers
         self._directories: ToldDirectories = self._make_directories(options)
+        self._throttles: Throttles = make_throttles(
+            services.node_id, topics, services.clock
+        )
         self._fetchers: Fetchers = self._make_fetchers(config, options)
         self._decisions.leaders = self._fetchers
         self._brokers: ClusterBrokers = self._make_brokers(config, options)
         self._tasks: list[asyncio.Task[None]] = []
         topics.controller = self.member
-        services.cluster = ClusterView(
+        services.cluster = self._make_view(config)
+
+    def _make_view(self, config: BrokerConfig) -> ClusterView:
+        from odradek.broker.cluster.forwarding import Forwarding
+        from odradek.broker.cluster.read_replicas import RackAwareReplicas
+        from odradek.broker.cluster.standing import Standing
+        from odradek.broker.cluster.view import ClusterView
+
+        return ClusterView(
             self._publisher,
             Forwarding(self.member, _looks_before_forwarding()),
             Standing(self.member, self._peers.counts, self._fetchers),
+            self._throttles,
+            RackAwareReplicas(config.broker_rack) if config.reads_by_rack else None,
         )
 
     def _make_publisher(self) -> Publisher:
@@ -196,6 +209,7 @@ class Joining:
                 services.clock,
                 services.bugs,
                 fetch_settings(services.config),
+                self._throttles.follower,
             ),
             partial(self._address_of, options.listener_name),
             connecting_to_brokers(config, options),
@@ -203,6 +217,7 @@ class Joining:
 
         def follow(config: BrokerConfig) -> None:
             fetchers.spread(config.num_replica_fetchers)
+            self._throttles.follow(config)
 
         follow(services.config)
         services.live.watch(follow)

@@ -19,7 +19,7 @@ from odradek.protocol.errors import (
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from odradek.broker.metadata.topics import Topics
 
@@ -132,9 +132,15 @@ class FetchSession:
                 )
 
     def select_changed(
-        self, read: Sequence[PartitionFetch], results: Sequence[FetchResult]
+        self,
+        read: Sequence[PartitionFetch],
+        results: Sequence[FetchResult],
+        always: Container[TopicPartition] = (),
     ) -> list[tuple[TopicPartition, FetchResult]]:
-        """The results that tell something new; from here on they are told."""
+        """The results that tell something new; from here on they are told.
+
+        Of those that are ``always`` told there is more to say than a result has.
+        """
         changed = []
         for wanted, result in zip(read, results, strict=True):
             key = wanted.topic_partition
@@ -142,7 +148,8 @@ class FetchSession:
             high_watermark = -1 if result.error_code else result.high_watermark
             told = high_watermark, result.log_start_offset
             has_records = bool(len(result.records))
-            if has_records or result.is_final or self._told.get(key) != told:
+            is_new = has_records or result.is_final or self._told.get(key) != told
+            if is_new or key in always:
                 changed.append((key, result))
             if key in self.wanted:
                 self._told[key] = told

@@ -1,5 +1,7 @@
 """odradek as a broker of Apache Kafka's cluster, beside a broker that is Kafka's."""
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,16 +10,20 @@ import confluent_kafka
 import pytest
 from confluent_kafka import TopicPartition, admin
 
+from tests.apache_kafka.jars import run_tool
 from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, free_ports, running_kafka
 from tests.broker_process import BrokerProcess
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
 
 US = 2
+BY_RACK = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 OPTIONS = {
     "offsets.topic.num.partitions": "1",
     # One that was killed is away sooner.
     "broker.session.timeout.ms": "3000",
+    "broker.rack": "theirs",
+    "replica.selector.class": BY_RACK,
 }
 COUNT = 200
 
@@ -34,6 +40,8 @@ class Joined:
         options = {
             "process.roles": "broker",
             "node.id": str(US),
+            "broker.rack": "ours",
+            "replica.selector.class": BY_RACK,
             "cluster.id": CLUSTER_ID,
             "offsets.topic.replication.factor": "1",
             "controller.quorum.bootstrap.servers": (
@@ -171,6 +179,76 @@ def test_either_follows_the_other_byte_for_byte(joined: Joined, leader: int) -> 
     assert in_sync(joined, name) == (leader, {1, US})
     for broker in (joined.kafka, joined.ours):
         assert consumed(broker, name, 2 * COUNT) == list(range(2 * COUNT))
+
+
+@pytest.mark.parametrize(
+    ("leader", "rack", "near"), [(US, "theirs", 1), (1, "ours", US)]
+)
+def test_consumers_read_in_their_own_rack(
+    joined: Joined, leader: int, rack: str, near: int
+) -> None:
+    """Either follower serves them, and either leader sends them there (KIP-392)."""
+    name = f"near-{rack}"
+    create(joined, name, leader, near)
+    produce(joined.ours, name, 0)
+    asked: list[int] = []
+
+    def note(text: str) -> None:
+        topic = json.loads(text)["topics"].get(name, {"partitions": {}})
+        asked.extend(each["broker"] for each in topic["partitions"].values())
+
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": joined.ours.address,
+            "group.id": name,
+            "client.rack": rack,
+            "statistics.interval.ms": 20,
+            "stats_cb": note,
+        }
+    )
+    try:
+        consumer.assign([TopicPartition(name, 0, 0)])
+        found: list[int] = []
+
+        def has_all() -> bool:
+            for message in consumer.consume(COUNT, 0.1):
+                assert message.error() is None, message.error()
+                found.append(message.offset())
+            return len(found) >= COUNT and asked[-1] == near
+
+        wait_until(has_all)
+        assert found == list(range(COUNT))
+    finally:
+        consumer.close()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("here", "there"), [(US, 1), (1, US)])
+def test_a_move_goes_no_faster_than_it_may(
+    joined: Joined, here: int, there: int, tmp_path: Path
+) -> None:
+    """Apache Kafka's tool sets the throttle, and takes it away again."""
+    name, rate = f"slow-{here}", 200_000
+    create(joined, name, here)
+    producer = confluent_kafka.Producer({"bootstrap.servers": joined.ours.address})
+    for _ in range(3_000):
+        producer.produce(name, bytes(1_000))
+    producer.flush(PATIENCE_S)
+    plan = tmp_path / "plan.json"
+    partition = {"topic": name, "partition": 0, "replicas": [here, there]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [partition]}))
+    command = [
+        "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+        *("--bootstrap-server", joined.ours.address),
+        *("--reassignment-json-file", str(plan)),
+    ]
+    begun = time.monotonic()
+    run_tool(*command, "--execute", "--throttle", str(rate))
+    wait_until(lambda: in_sync(joined, name) == (here, {here, there}))
+    # Less a mebibyte, which the first answer may bring.
+    assert time.monotonic() - begun > (3_000_000 - (1 << 20)) / rate * 0.8
+    assert "Clearing topic-level throttles" in run_tool(*command, "--verify")
+    assert are_equal(joined, name)
 
 
 def test_who_was_stopped_returns_and_leads_again(joined: Joined) -> None:

@@ -13,6 +13,7 @@ from odradek.broker.cluster.fetchers.replica_fetcher import (
     ReplicaFetcher,
 )
 from odradek.broker.cluster.isr_changes import IsrChanges
+from odradek.broker.cluster.throttles import make_throttles
 from odradek.broker.handlers.records.fetch import handle_fetch
 from odradek.broker.handlers.records.list_offsets import handle_list_offsets
 from odradek.broker.metadata.topic import NewTopic
@@ -161,8 +162,15 @@ class Node:
         clock, leader = self.broker.clock, decided.leader
         if leader not in self._fetchers:
             link: Any = Link(self._world.nodes[leader], self._world)
+            throttles = make_throttles(self.node_id, self.broker.topics, clock)
             parts = FollowerParts(
-                self.node_id, replicas, lambda: self.epoch, clock, Bugs(_fail), settings
+                self.node_id,
+                replicas,
+                lambda: self.epoch,
+                clock,
+                Bugs(_fail),
+                settings,
+                throttles.follower,
             )
             self._fetchers[leader] = ReplicaFetcher(leader, link, parts)
         followed = FollowedPartition(partition, leader, replicas, clock, settings)

@@ -8,6 +8,8 @@ LEADER, EPOCH = 2, 7
 class PlacedElsewhere:
     """What handlers ask of a `ClusterView`."""
 
+    read_replicas = None
+
     def placed(self, topic_id: bytes, number: int) -> Placed:
         return Placed(LEADER, EPOCH, [LEADER], [LEADER], [], [], [])
 

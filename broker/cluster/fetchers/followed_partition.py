@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from odradek.broker.replica.partition.followed import Followed
 from odradek.client.errors import error_of
 from odradek.protocol.errors import ErrorCode, KafkaError, NotLeaderOrFollower
 from odradek.storage.local.leader_epochs import EpochEndOffset
@@ -91,6 +92,14 @@ class FollowedPartition:
     def is_on_disk(self) -> bool:
         """Whether its log must be read from there first, which may take a while."""
         return self._replicas.is_unopened(self.partition)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the leader has said that others in sync have more."""
+        replication = self.partition.replication
+        return isinstance(replication, Followed) and (
+            replication.high_watermark > self.partition.view.log_end_offset
+        )
 
     async def open(self) -> None:
         """Have its log ready: it ``is_open`` then."""

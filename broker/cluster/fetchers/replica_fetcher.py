@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from odradek.broker.cluster.controller_channel import ControllerChannel
+    from odradek.broker.cluster.throttles import Throttle
     from odradek.broker.replica.follower_replicas import FollowerReplicas
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
@@ -55,7 +56,10 @@ _logger = logging.getLogger(__name__)
 
 
 class FollowerParts(NamedTuple):
-    """What all fetchers work with. ``broker_epoch`` is that of our registration."""
+    """What all fetchers work with. ``broker_epoch`` is that of our registration.
+
+    ``throttle`` slows down those that have to catch up.
+    """
 
     node_id: int
     replicas: FollowerReplicas
@@ -63,6 +67,7 @@ class FollowerParts(NamedTuple):
     clock: Clock
     bugs: Bugs
     settings: FetchSettings
+    throttle: Throttle
 
 
 class ReplicaFetcher:
@@ -81,6 +86,7 @@ class ReplicaFetcher:
             self._clock,
             self._bugs,
             self._settings,
+            self._throttle,
         ) = parts
         self._timeout_s = self._settings.timeout_ms / 1000
         self._followed: dict[Place, FollowedPartition] = {}
@@ -145,12 +151,22 @@ class ReplicaFetcher:
         for each in looked_at:
             if self._followed.get(each.place) is not each:
                 continue  # gone, or followed anew
-            asked = each.asked() if each in ready else None
+            asked = None
+            if each in ready and not self._is_held_back(each):
+                asked = each.asked()
             if asked is not None:
                 self._session.want(each.place, asked)
             else:
                 self._session.leave_out(each.place)
                 self._changed[each.place] = None
+
+    def _is_held_back(self, followed: FollowedPartition) -> bool:
+        throttle = self._throttle
+        return (
+            throttle.is_exceeded
+            and followed.is_behind
+            and throttle.names(followed.partition.topic_partition)
+        )
 
     async def _ready(
         self, looked_at: Iterable[FollowedPartition]
@@ -212,6 +228,8 @@ class ReplicaFetcher:
                 if followed is None or wanted is None:
                     continue
                 self._changed[place] = None
+                if answer.records and self._throttle.is_on:
+                    self._count(followed, len(answer.records))
                 try:
                     await followed.take(wanted, answer, self._ends)
                 except Exception as error:  # the others of this leader go on
@@ -219,6 +237,10 @@ class ReplicaFetcher:
                     followed.note(repr(error), is_dear=bool(answer.records))
                 if answer.records or answer.diverging_epoch.epoch >= 0:
                     await asyncio.sleep(0)  # others get a turn between megabytes
+
+    def _count(self, followed: FollowedPartition, size: int) -> None:
+        if self._throttle.names(followed.partition.topic_partition):
+            self._throttle.record(size)
 
     def _note(self, trouble: str | None) -> None:
         if trouble != self.trouble:

@@ -35,7 +35,6 @@ cordoned.log.dirs* LIST ""
 create.topic.policy.class.name CLASS
 early.start.listeners LIST
 follower.fetch.last.tiered.offset.enable* BOOLEAN false
-follower.replication.throttled.rate* LONG 9223372036854775807
 group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588
@@ -43,7 +42,6 @@ group.coordinator.threads INT 4
 kafka.metrics.polling.interval.secs INT 10
 kafka.metrics.reporters LIST ""
 leader.imbalance.check.interval.seconds LONG 300
-leader.replication.throttled.rate* LONG 9223372036854775807
 log.local.retention.bytes* LONG -2
 log.local.retention.ms* LONG -2
 metadata.log.max.record.bytes.between.snapshots LONG 20971520
@@ -87,10 +85,7 @@ remote.log.storage.manager.class.name STRING
 remote.log.storage.manager.class.path STRING
 remote.log.storage.manager.impl.prefix STRING rsm.config.
 remote.log.storage.system.enable BOOLEAN false
-replica.selector.class STRING
 replica.socket.receive.buffer.bytes INT 65536
-replication.quota.window.num INT 11
-replication.quota.window.size.seconds INT 1
 sasl.client.callback.handler.class CLASS
 sasl.kerberos.kinit.cmd* STRING /usr/bin/kinit
 sasl.kerberos.min.time.before.relogin* LONG 60000

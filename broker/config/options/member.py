@@ -9,13 +9,15 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from .option import Kind, option
+from .option import LONG_MAX, Kind, option
 
 if TYPE_CHECKING:
     from .broker_config import BrokerConfig
 
 ONE_COPY: Final = "one broker holds one copy of everything"
 _BROKER: Final = ("broker",)
+_READ_FROM_LEADERS: Final = "org.apache.kafka.common.replica.LeaderSelector"
+_READ_BY_RACK: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 # How many copies there are, or have to be in sync.
 _COPIES: Final = (
     "default.replication.factor",
@@ -164,6 +166,44 @@ class MemberOptions:
         "How long the answer of a leader may take.",
         at_least=1,
     )
+    replica_selector_class: str | None = option(
+        None,
+        "replica.selector.class",
+        "Where consumers read: with RackAwareReplicaSelector from a replica in their"
+        " own rack (client.rack of theirs, broker.rack of brokers), else from leaders.",
+        kind=Kind.STRING,
+        choices=(_READ_FROM_LEADERS, _READ_BY_RACK),
+    )
+    leader_replication_throttled_rate: int = option(
+        LONG_MAX,
+        "leader.replication.throttled.rate",
+        "Bytes a second that replicas may be sent that catch up, of those that"
+        " leader.replication.throttled.replicas of topics name.",
+        kind=Kind.LONG,
+        at_least=0,
+        is_dynamic=True,
+    )
+    follower_replication_throttled_rate: int = option(
+        LONG_MAX,
+        "follower.replication.throttled.rate",
+        "The same for what this broker takes in, and for"
+        " follower.replication.throttled.replicas.",
+        kind=Kind.LONG,
+        at_least=0,
+        is_dynamic=True,
+    )
+    replication_quota_window_num: int = option(
+        11,
+        "replication.quota.window.num",
+        "Over how many windows that is reckoned.",
+        at_least=1,
+    )
+    replication_quota_window_size_seconds: int = option(
+        1,
+        "replication.quota.window.size.seconds",
+        "How long each of them is.",
+        at_least=1,
+    )
     num_replica_fetchers: int = option(
         1,
         "num.replica.fetchers",
@@ -171,6 +211,11 @@ class MemberOptions:
         at_least=1,
         is_dynamic=True,
     )
+
+    @property
+    def reads_by_rack(self) -> bool:
+        """Whether consumers are sent to a replica in their own rack."""
+        return self.replica_selector_class == _READ_BY_RACK
 
     @property
     def is_member(self) -> bool:

@@ -22,8 +22,6 @@ from odradek.broker.runtime.parked import Parked
 from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (
-    AbortedTransaction,
-    EpochEndOffset,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
@@ -33,11 +31,12 @@ from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID, to_text
 from odradek.storage.values.log_read import FetchIsolation
 
-from .fetch_answers import FIRST_VERSION, encode_read, is_plain
+from .fetch_answers import FIRST_VERSION, encode_read, is_plain, partition_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from odradek.broker.cluster.view import ClusterView
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer, Body, Settled
     from odradek.protocol.messages.fetch import FetchPartition
@@ -114,6 +113,8 @@ class Fetch:
         "_ctx",
         "_log_starts",
         "_params",
+        "_preferred",
+        "_rack",
         "_replica",
         "_session",
         "_topic_ids",
@@ -124,6 +125,8 @@ class Fetch:
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
         self._ctx = ctx
         self._session: FetchSession | None = None
+        self._rack = request.rack_id
+        self._preferred: Mapping[TopicPartition, int] | None = None
         self._topic_ids: dict[str, bytes] = {}
         wanted: dict[TopicPartition, PartitionFetch] = {}
         isolation = ISOLATIONS.get(request.isolation_level)
@@ -261,9 +264,26 @@ class Fetch:
                 each if self._may_read(each) else each._replace(refusal=denied)
                 for each in self.wanted
             ]
+        if self._ctx.services.cluster is not None:
+            self._mind_the_others(self._ctx.services.cluster)
         return self._ctx.services.replica_manager.fetch_records(
             self._params, self.wanted, self.respond
         )
+
+    def _mind_the_others(self, cluster: ClusterView) -> None:
+        """Hold back what would be too much for followers, or is nearer elsewhere."""
+        from .cluster_fetch import held_back, preferred_replicas, slowed_down
+
+        if self.is_replica:
+            find = self._ctx.services.replica_manager.partition
+            self.wanted = slowed_down(
+                cluster.throttles.leader, find, self.wanted, self._replica[0]
+            )
+        elif self._rack and not self._params.needs_leader:
+            self._preferred = preferred_replicas(self._ctx, self._rack, self.wanted)
+            if self._preferred:
+                self._params = self._params._replace(max_wait_ms=0)
+                self.wanted = held_back(self.wanted, self._preferred)
 
     def read_others(
         self, unopened: list[TopicPartition]
@@ -306,15 +326,31 @@ class Fetch:
             ]
             session_id, topic_ids = NO_SESSION, self._topic_ids
         else:
-            told = session.select_changed(self.wanted, results)
+            told = session.select_changed(
+                self.wanted, results, self._preferred or frozenset()
+            )
             session_id, topic_ids = session.session_id, session.topic_ids
-        if len(told) == 1 and version >= FIRST_VERSION and is_plain(told[0][1]):
+        cluster, preferred = self._ctx.services.cluster, self._preferred
+        if cluster is not None and self.is_replica:
+            from .cluster_fetch import count_sent
+
+            count_sent(cluster.throttles.leader, self.wanted, results)
+        if (
+            len(told) == 1
+            and version >= FIRST_VERSION
+            and not preferred
+            and is_plain(told[0][1])
+        ):
             ((name, partition), result) = told[0]
             topic_id = topic_ids.get(name, ZERO_UUID)
             return encode_read(version, name, topic_id, partition, result, session_id)
         topics: dict[str, list[PartitionData]] = {}
         for (name, partition), result in told:
             topics.setdefault(name, []).append(partition_data(partition, result))
+        if preferred:
+            from .cluster_fetch import name_preferred
+
+            name_preferred(topics, preferred)
         response = FetchResponse(
             session_id=session_id,
             responses=[
@@ -326,7 +362,7 @@ class Fetch:
                 for name, partitions in topics.items()
             ],
         )
-        if self._ctx.services.cluster is not None:
+        if cluster is not None:
             from .told_leaders import told_to_reader
 
             return told_to_reader(self._ctx, response)
@@ -357,27 +393,3 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
             None,
         ),
     )
-
-
-def partition_data(partition: int, result: FetchResult) -> PartitionData:
-    """What was read of a partition, as the answer says it."""
-    data = PartitionData(
-        partition_index=partition,
-        error_code=result.error_code,
-        high_watermark=result.high_watermark,
-        last_stable_offset=result.last_stable_offset,
-        log_start_offset=result.log_start_offset,
-        aborted_transactions=None,
-        records=result.records,
-    )
-    if result.aborted is not None:
-        data.aborted_transactions = [
-            AbortedTransaction(
-                producer_id=each.producer_id, first_offset=each.first_offset
-            )
-            for each in result.aborted
-        ]
-    if result.diverging_epoch is not None:
-        epoch, end_offset = result.diverging_epoch
-        data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    return data

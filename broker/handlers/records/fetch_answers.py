@@ -1,4 +1,4 @@
-"""The answer to a Fetch of one partition that was read, without making structs of it.
+"""The answer to a Fetch; that of one partition that was read, without structs.
 
 All such answers about a topic, in one version, differ in a few numbers and the records.
 The bytes around them are what the encoder of the message wrote about a sample; they are
@@ -12,6 +12,8 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from odradek.protocol.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
@@ -97,3 +99,27 @@ def around_records(
     assert records, "not how the message is encoded"
     is_flexible = FetchResponse.is_flexible(version)
     return before, between[: -1 if is_flexible else -_SIZE.size], after, is_flexible
+
+
+def partition_data(partition: int, result: FetchResult) -> PartitionData:
+    """What was read of a partition, as the answer says it."""
+    data = PartitionData(
+        partition_index=partition,
+        error_code=result.error_code,
+        high_watermark=result.high_watermark,
+        last_stable_offset=result.last_stable_offset,
+        log_start_offset=result.log_start_offset,
+        aborted_transactions=None,
+        records=result.records,
+    )
+    if result.aborted is not None:
+        data.aborted_transactions = [
+            AbortedTransaction(
+                producer_id=each.producer_id, first_offset=each.first_offset
+            )
+            for each in result.aborted
+        ]
+    if result.diverging_epoch is not None:
+        epoch, end_offset = result.diverging_epoch
+        data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    return data

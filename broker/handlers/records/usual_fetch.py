@@ -44,9 +44,8 @@ from .fetch import (
     ISOLATIONS,
     NOT_ALLOWED,
     params_of,
-    partition_data,
 )
-from .fetch_answers import NUMBERS, around_records, is_plain
+from .fetch_answers import NUMBERS, around_records, is_plain, partition_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -236,6 +235,7 @@ class UsualFetch:
         client_id = header.client_id
         if (
             _is_usual(request)
+            and not self._has_choice(request)
             and self._ways.admits(client_id, request)
             and self._has_its_offset_at(position, frame, client_id, request)
         ):
@@ -265,6 +265,13 @@ class UsualFetch:
         ask.guard(self._services, self._version, self._ways)
         ask.asker = connection
         return ask
+
+    def _has_choice(self, request: FetchRequest) -> bool:
+        """Whether who asks may be sent to another replica, now or once we lead."""
+        cluster = self._services.cluster
+        return bool(request.rack_id) and (
+            cluster is not None and cluster.read_replicas is not None
+        )
 
     def _has_its_offset_at(
         self,

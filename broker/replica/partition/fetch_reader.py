@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.protocol.errors import CorruptMessage, ErrorCode, KafkaError
 from odradek.protocol.record_batch import scan
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
+# Of a partition of which nothing is to be read now, only where its offsets are. No
+# client may ask for so few bytes.
+HELD_BACK: Final = -1
 _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -42,7 +45,10 @@ class FetchParams(NamedTuple):
 
 
 class PartitionFetch(NamedTuple):
-    """What one fetch wants of one partition; ``refusal`` is its error, found before."""
+    """What one fetch wants of one partition; ``refusal`` is its error, found before.
+
+    ``max_bytes`` may be `HELD_BACK`.
+    """
 
     topic_partition: TopicPartition
     fetch_offset: int
@@ -187,12 +193,12 @@ def read_partition(
                 log_start_offset,
                 diverging_epoch=diverging,
             )
+        if max_bytes < size_max:
+            size_max = max_bytes
+            if size_max < 0:
+                size_max, min_one = 0, False
         place, records, is_incomplete, aborted = partition.view.read(
-            offset,
-            max_bytes if max_bytes < size_max else size_max,
-            params.isolation,
-            min_one,
-            may_block,
+            offset, size_max, params.isolation, min_one, may_block
         )
         if params.note is not None and records:
             records = _sound(records, partition.view.damaged_from(offset))

@@ -215,7 +215,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
                 return True
         except KafkaError:
             return True  # the answer will say what it is
-        if start.is_message_only:
+        if start.is_message_only or wanted.max_bytes < 0:
             return False
         end = partition.view.end_offset(self.params.isolation)
         if end.offset == start.offset:

@@ -10,7 +10,7 @@ from tests.broker.quorum.image.states import state
 
 def view(*messages: Any) -> ClusterView:
     source = SimpleNamespace(image=state(*messages))
-    return ClusterView(source, cast(Any, None), cast(Any, None))
+    return ClusterView(source, *cast(Any, (None, None, None)))
 
 
 def test_clients_are_told_of_brokers_that_are_let_in_and_listen_there() -> None:

@@ -24,9 +24,8 @@ def view() -> ClusterView:
         partition("a", 1, 2),
         partition("a", 2, 3),
     )
-    return ClusterView(
-        SimpleNamespace(image=image), cast("Any", None), cast("Any", None)
-    )
+    source = SimpleNamespace(image=image)
+    return ClusterView(source, *cast("Any", (None, None, None)))
 
 
 def test_a_leader_is_named_once_with_its_address() -> None:

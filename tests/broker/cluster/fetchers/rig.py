@@ -9,6 +9,7 @@ from odradek.broker.cluster.fetchers.replica_fetcher import (
     FollowerParts,
     ReplicaFetcher,
 )
+from odradek.broker.cluster.throttles import make_throttles
 from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.follower_replicas import FollowerReplicas
 from odradek.broker.replica.partition.partition import Partition
@@ -112,6 +113,7 @@ class Rig:
         self.replicas = FollowerReplicas(
             broker.manager, broker.logs, broker.topics, broker.clock
         )
+        self.throttle = make_throttles(US, broker.topics, broker.clock).follower
         self.current: FollowedPartition | None = None
         self.fetcher = ReplicaFetcher(
             LEADER,
@@ -123,6 +125,7 @@ class Rig:
                 broker.clock,
                 broker.services.bugs,
                 fetch_settings(broker.config),
+                self.throttle,
             ),
         )
         self.decided = led_by(LEADER, 3)

@@ -7,6 +7,7 @@ import pytest
 from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.fetchers import Fetchers, address_in
 from odradek.broker.cluster.fetchers.replica_fetcher import FollowerParts
+from odradek.broker.cluster.throttles import make_throttles
 from odradek.broker.quorum.image.image import EMPTY, BrokerImage, Endpoint
 from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.follower_replicas import FollowerReplicas
@@ -37,6 +38,7 @@ class World:
                 broker.clock,
                 broker.services.bugs,
                 fetch_settings(broker.config),
+                make_throttles(US, broker.topics, broker.clock).follower,
             ),
             lambda _: None,
             self.connect,

@@ -4,7 +4,7 @@ from typing import Any
 
 from odradek.protocol.errors import UnknownServerError
 from odradek.storage.files.files import StorageFailure
-from tests.broker.cluster.fetchers.rig import LEADER, T0, Rig, rig_of
+from tests.broker.cluster.fetchers.rig import LEADER, T0, US, Rig, rig_of
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, replicas
 
@@ -97,3 +97,28 @@ async def test_a_log_that_is_read_for_long_keeps_nobody(tmp_path: Path) -> None:
         await rig.fetcher._decide_what_to_ask()
         (asked,) = rig.fetcher._session.wanted.values()
         assert asked.offset == 1
+
+
+async def test_who_takes_in_too_much_waits_until_it_has_caught_up(
+    tmp_path: Path,
+) -> None:
+    """The part that all replicas in sync have is behind; what is in sync is not."""
+    async with replicas(tmp_path, durability="interval") as broker:
+        rig = await rig_of(broker)
+        rig.throttle.follow(10, 11, 1)  # bytes a second; a batch has more
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(3)
+        assert len(rig.leader.requests) == 3  # the topic names no replica
+        names = {"follower.replication.throttled.replicas": f"0:{US}"}
+        await broker.topics.alter_options("t", lambda _: names)
+        rig.leader.append(b"b", epoch=3)
+        await rig.step(2)
+        assert (rig.ends[0], len(rig.leader.requests)) == (2, 5)
+        rig.leader.append(b"c", epoch=3)
+        replication: Any = rig.partition.replication
+        replication.high_watermark = 3
+        await rig.step(2)
+        assert (rig.ends[0], len(rig.leader.requests)) == (2, 5)
+        broker.clock.advance(11_000)
+        await rig.step()
+        assert rig.ends[0] == 3

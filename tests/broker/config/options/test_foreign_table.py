@@ -19,7 +19,7 @@ def test_types_and_defaults_are_read() -> None:
     assert table["num.io.threads"].is_dynamic
     assert not table["controlled.shutdown.enable"].is_dynamic
     assert table["config.providers"].default == ""
-    assert table["replica.selector.class"].default is None
+    assert table["principal.builder.class"].default is None
     assert table["sasl.oauthbearer.client.credentials.client.secret"].is_sensitive
 
 
