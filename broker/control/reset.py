@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.errors import KafkaError
 
 from .fields import Fields, refused_by
-from .removal import remove_topics
+from .removal import check_ours, remove_topics
 
 if TYPE_CHECKING:
     from odradek.broker.operate.admin_socket import AdminRequest, Items, Request
@@ -31,9 +31,10 @@ def reset_requests(server: ControlledServer) -> dict[str, AdminRequest]:
         Fields(request).end()
         services = server.services
         topic_ids = [topic.topic_id for topic in services.metadata]
-        for let_go in server.on_reset:
-            let_go()
         try:
+            check_ours(services)
+            for let_go in server.on_reset:
+                let_go()
             await remove_topics(services, topic_ids)
         except KafkaError as error:
             raise refused_by(error) from None

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 NAMES = ("mirror-add", "mirror-status", "mirror-promote", "mirror-remove")
 TIMEOUT_MS = 60_000
+_NOT_IN_A_CLUSTER = (
+    "this broker is one of a cluster, whose topics are its controllers' to make: a "
+    "mirror is for a broker that is a cluster by itself"
+)
 
 
 def mirror_requests(services: Services) -> dict[str, AdminRequest]:
@@ -50,6 +54,8 @@ class _Asked:
             _text(request, "topics"),
             _text(request, "commandConfig", ""),
         )
+        if self._services.cluster is not None:
+            raise AdminError("mirror", _NOT_IN_A_CLUSTER)
         mirrors = self._services.mirrors
         yield _shown(mirrors, (await mirrors.add(settings)).name)
 

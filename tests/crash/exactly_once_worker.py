@@ -177,6 +177,7 @@ def is_retriable(error: KafkaError) -> bool:
         return False
     return error.retriable() or error.code() in (
         KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
         KafkaError._TRANSPORT,
         KafkaError._WAIT_COORD,
         # Of offsets that are asked for. Others are asked for again by the client.

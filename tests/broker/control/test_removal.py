@@ -2,9 +2,13 @@ import gc
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any, cast
+
+import pytest
 
 from odradek.broker.control.removal import remove_topics
 from odradek.broker.control.server import ControlledServer
+from odradek.broker.operate.admin_socket import AdminError
 from tests.broker.control.asked import answer, append
 from tests.broker.control.served import controlled
 from tests.fakes.replicas import batch_of, replicas
@@ -25,6 +29,18 @@ async def test_files_go_before_it_returns_and_nothing_is_left_to_do(
         assert not [path for path in broker.files.paths() if path.suffix == ".log"]
         assert not broker.topics.deletions
         assert await broker.create_topic() == place  # its name is free
+
+
+async def test_topics_of_a_cluster_are_not_deleted_here(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as server:
+        requests = server.admin_requests()
+        await answer(requests, "topics.create", topics=[{"name": "t"}])
+        server.services.cluster = cast("Any", object())
+        for name, fields in (("topics.delete", {"topics": ["t"]}), ("reset", {})):
+            with pytest.raises(AdminError, match="deleted by the controllers"):
+                await answer(requests, name, **fields)
+        server.services.cluster = None
+        assert server.services.metadata.get("t") is not None
 
 
 def our_objects() -> Counter[str]:

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -55,3 +55,10 @@ async def test_what_is_refused(
         with pytest.raises(AdminError, match=message) as caught:
             await ask(rig, name, **request_)
         assert caught.value.word == word
+
+
+async def test_a_broker_of_a_cluster_has_no_mirrors(tmp_path: Path) -> None:
+    async with mirror_rig(tmp_path) as rig:
+        rig.broker.services.cluster = cast("Any", object())
+        with pytest.raises(AdminError, match="a cluster by itself"):
+            await ask(rig, "add", name="m", bootstrap="source:9092", topics="t.*")
