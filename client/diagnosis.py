@@ -27,6 +27,7 @@ from .cluster import may_pass
 from .connection import Connection
 from .doctor.finding import Finding
 from .doctor.login import login_failure, wants_login
+from .doctor.members import fenced_brokers
 from .doctor.rights import group_denied, rights
 from .doctor.tls import certificate, tls_failure, wants_tls
 from .errors import TlsFailed, raise_for
@@ -185,6 +186,9 @@ def _speak(
         brokers = ", ".join(str(broker) for broker in metadata.brokers.values())
         detail = f"brokers: {brokers}; {len(metadata.topics)} topics"
         yield Finding("metadata", target, True, detail), metadata
+        fenced = fenced_brokers(target, connection)
+        if fenced is not None:
+            yield fenced, None
         allowed = rights(target, connection, security)
         if allowed is not None:
             yield allowed, None

@@ -4,9 +4,12 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.config.options.listener import HostPort
 from odradek.broker.config.sources import load
 from odradek.pipeline.jobs.job_file import read_job_file
@@ -222,6 +225,30 @@ def test_the_compose_file_sets_what_there_is() -> None:
     told = {each.name: (each.host, each.port) for each in config.advertised_listeners}
     assert told == {"HOST": ("localhost", 9092), "DOCKER": ("broker", 19092)}
     assert {each.name for each in config.client_listeners} == set(told)
+
+
+def test_the_brokers_of_the_compose_file_of_a_cluster_join_it(
+    container: Container,
+) -> None:
+    text = (ROOT / "docker" / "cluster.yaml").read_text()
+    services: dict[str, Any] = yaml.safe_load(text)["services"]
+    node_ids = {each["environment"]["KAFKA_NODE_ID"] for each in services.values()}
+    assert len(node_ids) == len(services)
+    controllers = {name for name in services if name.startswith("controller")}
+    ours = {name: services[name] for name in services if name.startswith("broker")}
+    assert (len(controllers), len(ours)) == (3, 3)
+    for name, service in ours.items():
+        _, options = container.start(**service["environment"])
+        config = load(ROOT / "config" / "container.properties", options).config
+        found = cluster_options(config)
+        assert {each.host for each in found.controllers} == controllers
+        assert found.listener_name == "DOCKER"
+        assert config.advertised_address("DOCKER") == (name, 19092)
+        (outer,) = [
+            port.split(":")[1] for port in service["ports"] if port.endswith(":9092")
+        ]
+        assert config.advertised_address("HOST") == ("localhost", int(outer))
+        assert service["hostname"] == name
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from odradek.broker.config.options.member import COPIES_IN_CLUSTER
 from odradek.broker.metadata.topic_names import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -58,20 +59,20 @@ _PATIENCE_S: Final = 2.0
 _FACTOR: Final = "replication factor"
 _FROM_DEFAULTS: Final = -1
 _MIN_IN_SYNC: Final = "min.insync.replicas"
-# Of topics of the broker's own: the option that says how many copies there are, the one
-# that says how many must be in sync, and what holds in a cluster where they are unset.
+# Of topics of the broker's own: the option that says how many copies there are, and the
+# one that says how many must be in sync.
 _COPIES: Final = {
-    CONSUMER_OFFSETS: {_FACTOR: ("offsets.topic.replication.factor", 3)},
+    CONSUMER_OFFSETS: {_FACTOR: "offsets.topic.replication.factor"},
     TRANSACTION_STATE: {
-        _FACTOR: ("transaction.state.log.replication.factor", 3),
-        _MIN_IN_SYNC: ("transaction.state.log.min.isr", 2),
+        _FACTOR: "transaction.state.log.replication.factor",
+        _MIN_IN_SYNC: "transaction.state.log.min.isr",
     },
     SHARE_GROUP_STATE: {
-        _FACTOR: ("share.coordinator.state.topic.replication.factor", 3),
-        _MIN_IN_SYNC: ("share.coordinator.state.topic.min.isr", 2),
+        _FACTOR: "share.coordinator.state.topic.replication.factor",
+        _MIN_IN_SYNC: "share.coordinator.state.topic.min.isr",
     },
 }
-_OF_OTHERS: Final = {_FACTOR: ("default.replication.factor", _FROM_DEFAULTS)}
+_OF_OTHERS: Final = {_FACTOR: "default.replication.factor"}
 _NOT_ALLOWED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -181,7 +182,7 @@ class MemberTopics(Topics):
         if error.code in _NOT_ALLOWED:
             advice = "; the user of this broker needs CREATE on the cluster there"
         elif error.code == ErrorCode.INVALID_REPLICATION_FACTOR:
-            option, _ = _COPIES.get(name, _OF_OTHERS)[_FACTOR]
+            option = _COPIES.get(name, _OF_OTHERS)[_FACTOR]
             advice = f"; {option} says how many copies it gets"
         line = f"the controllers make no topic {name}: {error}{advice}"
         self._log.warn_once((name, error.code), line)
@@ -222,8 +223,8 @@ def _asked(topic: NewTopic, config: BrokerConfig) -> CreatableTopic:
     copies = {
         what: getattr(config, name.replace(".", "_"))
         if name in config.explicit
-        else default
-        for what, (name, default) in _COPIES.get(topic.name, _OF_OTHERS).items()
+        else COPIES_IN_CLUSTER.get(name, _FROM_DEFAULTS)
+        for what, name in _COPIES.get(topic.name, _OF_OTHERS).items()
     }
     factor = copies.pop(_FACTOR)
     options = {**topic.options, **{name: str(copies[name]) for name in copies}}

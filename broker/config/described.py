@@ -10,6 +10,7 @@ from .listener_options import find_listener_option
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.foreign import is_dynamic, meaning_of
 from .options.foreign_table import foreign_table
+from .options.member import COPIES_IN_CLUSTER
 from .options.option import Kind, Option, format_value
 from .topic_config import TOPIC_OPTIONS, TopicOption
 
@@ -152,6 +153,8 @@ def _describe_of_broker(name: str, broker: BrokerConfig) -> Described:
     source = ConfigSource.DEFAULT_CONFIG
     if synonyms and synonyms[0].name == name:
         source = synonyms[0].source
+    if source is ConfigSource.DEFAULT_CONFIG and _is_other_in_cluster(name, broker):
+        value = format_value(COPIES_IN_CLUSTER[name])
     return Described(
         name,
         None if is_secret else value,
@@ -216,10 +219,16 @@ def _set_at_start(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
 
 
 def _by_default(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
-    known = _known(name, broker)
-    if known.default is not None and name not in broker.of_listeners:
-        default = format_value(known.default)
+    default = _known(name, broker).default
+    if _is_other_in_cluster(name, broker):
+        default = COPIES_IN_CLUSTER[name]
+    if default is not None and name not in broker.of_listeners:
+        default = format_value(default)
         yield Synonym(name, default, ConfigSource.DEFAULT_CONFIG)
+
+
+def _is_other_in_cluster(name: str, broker: BrokerConfig) -> bool:
+    return broker.is_member and name in COPIES_IN_CLUSTER
 
 
 _LAYERS: tuple[Callable[[str, BrokerConfig], Iterable[Synonym]], ...] = (

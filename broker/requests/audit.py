@@ -16,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.runtime.parked import Parked
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode, KafkaError, MalformedRequest
@@ -60,8 +61,8 @@ AUDITED = frozenset(
         ApiKey.EXPIRE_DELEGATION_TOKEN,
     }
 )
-# There coordinators end every transaction by it.
-AUDITED_IN_CLUSTER = AUDITED - {ApiKey.WRITE_TXN_MARKERS}
+# Coordinators of other brokers ask it for every transaction.
+_OF_BROKERS = frozenset({ApiKey.WRITE_TXN_MARKERS})
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
 # Parts of words: a misspelt secret (ssl.key.pasword) is refused, and one all the same.
 _SECRET = re.compile(
@@ -72,6 +73,34 @@ _OPERATOR = "operator"  # no user of the broker, so of no type
 _UNREAD = "an answer that cannot be read"
 
 _logger = logging.getLogger("odradek.audit")
+
+
+def with_audit(
+    api_key: int,
+    function: HandlerFunction,
+    response_class: type[Response],
+    *,
+    is_alone: bool,
+) -> HandlerFunction:
+    """The handler ``function``, audited if its API is. ``is_alone``: in no cluster."""
+    if api_key not in AUDITED:
+        return function
+    noted = audited(function, response_class)
+    return noted if is_alone or api_key not in _OF_BROKERS else _but_of(noted, function)
+
+
+def _but_of(noted: HandlerFunction, function: HandlerFunction) -> HandlerFunction:
+    """``noted``, and ``function`` for who may act as a broker of the cluster."""
+
+    @wraps(function)
+    def handle(context: RequestContext, request: Request) -> Answer:
+        authorizer, asker = context.services.authorizer, context.connection
+        is_broker = authorizer is None or authorizer.access_of(
+            asker.principal, asker.peer_host
+        ).may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        return (function if is_broker else noted)(context, request)
+
+    return handle
 
 
 def audited(

@@ -12,7 +12,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.requests.audit import AUDITED, AUDITED_IN_CLUSTER, audited
+from odradek.broker.requests.audit import with_audit
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder, encoder
 from odradek.protocol.errors import (
@@ -295,8 +295,8 @@ class Dispatcher:
             function = cluster.forwarding.forward  # the controllers look at it
         elif self._services.authorizer is not None:
             function = guarded(function, handler.needs)
-        audits = AUDITED if cluster is None else AUDITED_IN_CLUSTER
-        return audited(function, handler.response_class) if key in audits else function
+        is_alone = cluster is None
+        return with_audit(key, function, handler.response_class, is_alone=is_alone)
 
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)

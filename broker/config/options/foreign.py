@@ -65,13 +65,13 @@ _MEANINGLESS = "Means nothing here"
 _WHY: tuple[tuple[str, str], ...] = (
     ("ssl.", "TLS is that of OpenSSL, not that of Java"),
     ("sasl.kerberos.", "there is no Kerberos (GSSAPI)"),
-    ("sasl.", "the broker logs in nowhere"),
+    ("sasl.", "logins, also at other brokers, are not those of Java"),
     ("security.", "there is no Java with security providers"),
     ("remote.", "there is no remote storage"),
     ("log.local.retention.", "there is no remote storage"),
     ("follower.fetch.last.tiered", "there is no remote storage"),
     ("controller.", "it is for controllers, which odradek leaves to Apache Kafka"),
-    ("metadata.", "there is no metadata log, but a catalogue"),
+    ("metadata.", "it is for controllers; a broker keeps no metadata log"),
     ("broker.session.", "it is for controllers, which odradek leaves to Apache Kafka"),
     ("controlled.shutdown.", "what a broker leads is always given to others first"),
     ("early.start.listeners", "it is for controllers"),
@@ -80,7 +80,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("leader.imbalance.", "controllers elect preferred leaders"),
     ("auto.leader.", "controllers elect preferred leaders"),
     ("unclean.leader.", "controllers elect leaders"),
-    ("add.partitions.to.txn.", "partitions are verified without a request"),
+    ("add.partitions.to.txn.", "who cannot be verified yet is to send again at once"),
     (
         "share.coordinator.",
         "one thread keeps what share groups have done, and syncs are shared",
@@ -91,7 +91,10 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("background.threads", "one thread serves all connections; see disk.threads"),
     ("metric", "there is no JVM with metrics of its own"),
     ("kafka.metrics.", "there is no JVM with metrics of its own"),
-    ("socket.connection.setup.", "the broker opens no connections"),
+    (
+        "socket.connection.setup.",
+        "others are given controller.quorum.request.timeout.ms to answer",
+    ),
     ("alter.log.dirs.replication.", "moves are slowed evenly, not by windows"),
     ("offsets.topic.compression.", "committed offsets are not compressed"),
 )

@@ -28,6 +28,14 @@ _COPIES: Final = (
     "share.coordinator.state.topic.replication.factor",
     "share.coordinator.state.topic.min.isr",
 )
+# What holds in a cluster where these are unset.
+COPIES_IN_CLUSTER: Final = {
+    "offsets.topic.replication.factor": 3,
+    "transaction.state.log.replication.factor": 3,
+    "transaction.state.log.min.isr": 2,
+    "share.coordinator.state.topic.replication.factor": 3,
+    "share.coordinator.state.topic.min.isr": 2,
+}
 # What a broker alone may be asked that only a cluster can do.
 OF_OTHERS: Final = frozenset(
     {
@@ -84,7 +92,8 @@ class MemberOptions:
     controlled_shutdown_timeout_ms: int = option(
         30_000,
         "controlled.shutdown.timeout.ms",
-        "How long a stop waits for others to lead what this broker leads.",
+        "How long a stop waits for others to lead what this broker leads; an option of"
+        " odradek's own.",
         at_least=0,
     )
     log_dir_failure_timeout_ms: int = option(

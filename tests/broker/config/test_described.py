@@ -197,3 +197,25 @@ def test_what_was_changed_comes_first() -> None:
     (fixed,) = describe_every_broker(static)
     assert (fixed.name, fixed.value) == ("min.insync.replicas", "1")
     assert fixed.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+
+
+def test_in_a_cluster_what_is_unset_has_the_value_that_holds_there() -> None:
+    name, set_one = "offsets.topic.replication.factor", "transaction.state.log.min.isr"
+    for broker, factor in (
+        (BrokerConfig(), "1"),
+        (BrokerConfig(process_roles=("broker",)), "3"),
+        (
+            BrokerConfig(
+                process_roles=("broker",),
+                transaction_state_log_min_isr=1,
+                explicit=frozenset({set_one}),
+            ),
+            "3",
+        ),
+    ):
+        found = {each.name: each for each in describe_broker(broker)}
+        assert found[name].value == factor
+        assert found[name].source is ConfigSource.DEFAULT_CONFIG
+        assert [each.value for each in found[name].synonyms] == [factor]
+    assert found[set_one].value == "1"
+    assert found[set_one].source is ConfigSource.STATIC_BROKER_CONFIG

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from odradek.broker.requests.audit import (
 )
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.runtime.parked import Parked
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, InvalidRequest
 from odradek.protocol.messages.configs import (
     AlterableConfig,
@@ -24,6 +26,10 @@ from odradek.protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
+)
+from odradek.protocol.messages.txn_admin import (
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
 )
 
 REQUEST = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5)
@@ -243,3 +249,32 @@ async def test_what_was_changed_is_told_though_its_answer_cannot_be_read(
 def test_reading_is_not_audited() -> None:
     names = {key.name for key in AUDITED}
     assert not {"FETCH", "PRODUCE", "METADATA", "DESCRIBE_CONFIGS"} & names
+
+
+@pytest.mark.parametrize(
+    ("is_alone", "may", "is_told"),
+    [
+        (True, None, True),
+        (False, None, False),
+        (False, True, False),
+        (False, False, True),
+    ],
+)
+def test_what_brokers_do_all_the_time_is_told_of_others(
+    events: list[logging.LogRecord], is_alone: bool, may: bool | None, is_told: bool
+) -> None:
+    """``may``: whether who asks may act as a broker; None: nobody looks."""
+    access = SimpleNamespace(may=lambda *_: may)
+    authorizer = SimpleNamespace(access_of=lambda *_: access)
+    asking = context()
+    asking.services = SimpleNamespace(  # type: ignore[misc]
+        authorizer=None if may is None else authorizer
+    )
+    function = audit.with_audit(
+        ApiKey.WRITE_TXN_MARKERS,
+        lambda ctx, request: WriteTxnMarkersResponse(),
+        WriteTxnMarkersResponse,
+        is_alone=is_alone,
+    )
+    assert function(asking, WriteTxnMarkersRequest()) == WriteTxnMarkersResponse()
+    assert bool(events) is is_told
