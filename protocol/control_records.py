@@ -57,8 +57,8 @@ class EndTxnMarker(NamedTuple):
 # record's length, attributes, deltas and key_length, then its key, value_length, value
 # and header_count.
 _USUAL = Struct(">8xi9xh34xi5shhchic")
-_USUAL_SIZE = _USUAL.size
-_USUAL_HEADER = (_USUAL_SIZE - LOG_OVERHEAD, 1, COMPRESSION_NONE)
+MARKER_SIZE = _USUAL.size
+_USUAL_HEADER = (MARKER_SIZE - LOG_OVERHEAD, 1, COMPRESSION_NONE)
 _USUAL_RECORD = (b"\x20\0\0\0\x08", b"\x0c", b"\0")
 _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 
@@ -140,7 +140,7 @@ def _read_usual_marker(batch: "Buffer") -> EndTxnMarker | None:
     A quarter of the time, and the log reads each marker three times.
     """
     view = memoryview(batch)
-    if len(view) != _USUAL_SIZE:
+    if len(view) != MARKER_SIZE:
         return None
     length, attributes, count, start, version, control_type, between, *value, end = (
         _USUAL.unpack_from(view)

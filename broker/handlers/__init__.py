@@ -59,6 +59,7 @@ MODULES: Final = (
     "transactions.init_producer_id",
     "transactions.transactions",
     "transactions.txn_admin",
+    "transactions.usual_addition",
     "transactions.write_txn_markers",
 )
 

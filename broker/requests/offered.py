@@ -28,7 +28,7 @@ OFFERED: Final = {
     21: Offer(0, 2, ("records.delete_records",)),
     22: Offer(0, 5, ("transactions.init_producer_id",)),
     23: Offer(2, 4, ("records.offset_for_leader_epoch",)),
-    24: Offer(0, 3, ("transactions.transactions",)),
+    24: Offer(0, 3, ("transactions.transactions", "transactions.usual_addition")),
     25: Offer(0, 4, ("transactions.transactions",)),
     26: Offer(0, 5, ("transactions.transactions",)),
     27: Offer(1, 2, ("transactions.write_txn_markers",)),

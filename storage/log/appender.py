@@ -21,7 +21,11 @@ from odradek.storage.producers.append_info import (
     info_of_duplicate,
 )
 from odradek.storage.producers.state import BatchMetadata
-from odradek.storage.validation.usual_batch import check_usual, usual_batch
+from odradek.storage.validation.usual_batch import (
+    check_usual,
+    usual_batch,
+    usual_marker,
+)
 from odradek.storage.validation.validator import ValidBatch, validate
 from odradek.storage.values.offset_metadata import OffsetMetadata
 
@@ -76,8 +80,11 @@ class Appender:
         if state.failure is not None:
             state.check_writable()
         config = local.config
-        valid = usual_batch(batch, local.usual_rules, now_ms) or validate(
-            batch, config, now_ms, origin, state.topic_partition
+        rules = local.usual_rules
+        valid = (
+            (origin is AppendOrigin.COORDINATOR and usual_marker(batch, rules, now_ms))
+            or usual_batch(batch, rules, now_ms)
+            or validate(batch, config, now_ms, origin, state.topic_partition)
         )
         header = valid.header
         size, size_max = len(valid.batch), config.segment_bytes

@@ -8,7 +8,14 @@ unchanged: there alone is said what is wrong, and what is put right.
 
 from typing import NamedTuple
 
-from odradek.protocol.record_batch import NO_TIMESTAMP, BatchHeader
+from odradek.protocol.control_records import MARKER_SIZE
+from odradek.protocol.record_batch import (
+    CONTROL,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    BatchHeader,
+    unpack_header,
+)
 from odradek.storage.files.files import Buffer
 from odradek.storage.values.log_config import LogConfig
 
@@ -19,7 +26,9 @@ try:
 except ImportError:  # installed where there was no compiler
     from odradek.protocol.plain.usual_batch import check_usual
 
-__all__ = ["UsualRules", "check_usual", "rules_of", "usual_batch"]
+__all__ = ["UsualRules", "check_usual", "rules_of", "usual_batch", "usual_marker"]
+
+_OF_MARKER = CONTROL | TRANSACTIONAL
 
 # NamedTuple's own constructor costs twice as much as the tuple.
 _new = tuple.__new__
@@ -67,3 +76,23 @@ def usual_batch(
         return None
     fields = data, _new(BatchHeader, header), header[8], NO_TIMESTAMP
     return _new(ValidBatch, fields)
+
+
+def usual_marker(
+    data: Buffer, rules: UsualRules | None, now_ms: int
+) -> ValidBatch | None:
+    """The same of a coordinator's end marker, which was built just now, of ``now_ms``.
+
+    Its checksum is not compared: nobody has had it in hand since.
+    """
+    if (
+        rules is None
+        or type(data) is not memoryview
+        or len(data) != MARKER_SIZE
+        or rules.size_max < MARKER_SIZE
+    ):
+        return None
+    header = unpack_header(data)
+    if header[5] != _OF_MARKER or header[7:9] != (now_ms, now_ms):
+        return None
+    return _new(ValidBatch, (data, _new(BatchHeader, header), now_ms, NO_TIMESTAMP))

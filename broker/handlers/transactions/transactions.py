@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
@@ -71,23 +72,33 @@ def handle_add_partitions_to_txn(
     )
     topics = request.v3_and_below_topics
 
-    def finish(codes: dict[TopicPartition, int]) -> AddPartitionsToTxnResponse:
-        return AddPartitionsToTxnResponse(
-            results_by_topic_v3_and_below=_topic_results(topics, codes)
-        )
-
-    def refuse(error: KafkaError) -> AddPartitionsToTxnResponse:
-        code = _in_version(ctx, error.code)
-        return finish(dict.fromkeys(wanted, code))
-
-    wanted = _partitions(topics)
+    wanted = partitions_of(topics)
     unknown = _refused_unknown(ctx, wanted, _denied(ctx, wanted))
     if unknown:
-        return finish(unknown)
+        return respond_to_addition(topics, unknown)
     addition = Addition(request.v3_and_below_transactional_id, producer, tuple(wanted))
     return ctx.services.transactions.add_partitions(
-        addition, finish(dict.fromkeys(wanted, ErrorCode.NONE)), refuse
+        addition,
+        respond_to_addition(topics, dict.fromkeys(wanted, ErrorCode.NONE)),
+        partial(refuse_addition, ctx.api_version, topics),
     )
+
+
+def respond_to_addition(
+    topics: list[AddPartitionsToTxnTopic], codes: dict[TopicPartition, int]
+) -> AddPartitionsToTxnResponse:
+    """The response to a producer, with a code for each partition."""
+    return AddPartitionsToTxnResponse(
+        results_by_topic_v3_and_below=_topic_results(topics, codes)
+    )
+
+
+def refuse_addition(
+    api_version: int, topics: list[AddPartitionsToTxnTopic], error: KafkaError
+) -> AddPartitionsToTxnResponse:
+    """The response with the same code for all of them."""
+    code = _in_version(api_version, error.code)
+    return respond_to_addition(topics, dict.fromkeys(partitions_of(topics), code))
 
 
 def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
@@ -116,7 +127,7 @@ def _add_or_verify(
     def refuse(error: KafkaError) -> AddPartitionsToTxnResult:
         return finish(dict.fromkeys(wanted, error.code))
 
-    wanted, is_alone = _partitions(asked.topics), ctx.services.cluster is None
+    wanted, is_alone = partitions_of(asked.topics), ctx.services.cluster is None
     addition = Addition(
         asked.transactional_id,
         ProducerIdentity(asked.producer_id, asked.producer_epoch),
@@ -136,7 +147,8 @@ def _add_or_verify(
     return transactions.add_partitions(addition, added, refuse, is_patient=is_alone)
 
 
-def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+def partitions_of(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+    """All partitions that a request names."""
     return [
         TopicPartition(topic.name, partition)
         for topic in topics
@@ -195,9 +207,9 @@ def _topic_results(
     ]
 
 
-def _in_version(ctx: RequestContext, code: int) -> int:
+def _in_version(api_version: int, code: int) -> int:
     """The code that clients of this version of the request know."""
-    if ctx.api_version < FIRST_VERSION_WITH_PRODUCER_FENCED:
+    if api_version < FIRST_VERSION_WITH_PRODUCER_FENCED:
         return without_producer_fenced(code)
     return code
 
@@ -214,7 +226,7 @@ def refuse_add_partitions_to_txn(
 ) -> AddPartitionsToTxnResponse:
     """The same code for every partition, or for the request of a broker."""
     topics = request.v3_and_below_topics
-    codes = dict.fromkeys(_partitions(topics), int(error.code))
+    codes = dict.fromkeys(partitions_of(topics), int(error.code))
     return AddPartitionsToTxnResponse(
         error_code=error.code,
         results_by_topic_v3_and_below=_topic_results(topics, codes),
@@ -253,7 +265,9 @@ def _add_offsets(
     ctx: RequestContext, request: AddOffsetsToTxnRequest
 ) -> AddOffsetsToTxnResponse | Parked[AddOffsetsToTxnResponse]:
     def refuse(error: KafkaError) -> AddOffsetsToTxnResponse:
-        return AddOffsetsToTxnResponse(error_code=_in_version(ctx, error.code))
+        return AddOffsetsToTxnResponse(
+            error_code=_in_version(ctx.api_version, error.code)
+        )
 
     addition = Addition(
         request.transactional_id,
@@ -282,7 +296,7 @@ def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Answer:
         )
 
     def refuse(error: KafkaError) -> EndTxnResponse:
-        return EndTxnResponse(error_code=_in_version(ctx, error.code))
+        return EndTxnResponse(error_code=_in_version(ctx.api_version, error.code))
 
     ending = Ending(
         request.transactional_id,

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.protocol.control_records import (
+    MARKER_SIZE,
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.records import NewRecord, build_batch
-from odradek.storage.validation.usual_batch import rules_of, usual_batch
+from odradek.storage.validation.usual_batch import rules_of, usual_batch, usual_marker
 from odradek.storage.validation.validator import ValidBatch
 from odradek.storage.values.log_config import LogConfig
 from tests.storage.produced_batches import (
@@ -125,6 +131,23 @@ def test_records_out_of_time_are_looked_at_closely(time: int) -> None:
     assert usual(sent, beyond) is None
     with pytest.raises(KafkaError):
         checked(sent, beyond)
+
+
+@pytest.mark.parametrize("kind", [ControlType.ABORT, ControlType.COMMIT])
+def test_a_marker_that_was_just_built(kind: ControlType) -> None:
+    marker = build_marker_batch(EndTxnMarker(kind, 3), 7, 1, NOW)
+    rules = rules_of(CONFIG)
+    found = usual_marker(memoryview(marker), rules, NOW)
+    assert found == checked(memoryview(marker), CONFIG, COORDINATOR)
+    assert usual_marker(memoryview(marker), rules, NOW + 1) is None, "it may be damaged"
+    assert usual_marker(marker, rules, NOW) is None
+    assert usual_marker(memoryview(marker), None, NOW) is None
+    small = rules_of(replace(CONFIG, max_message_bytes=MARKER_SIZE - 1))
+    assert usual_marker(memoryview(marker), small, NOW) is None
+    data = build_batch([NewRecord(b"k" * 4, b"v" * 5, NOW)], is_transactional=True)
+    assert len(data) <= MARKER_SIZE
+    data += bytes(MARKER_SIZE - len(data))
+    assert usual_marker(memoryview(data), rules, NOW) is None
 
 
 def test_what_cannot_be_changed_in_place_is_copied_elsewhere() -> None:
