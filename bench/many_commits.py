@@ -16,7 +16,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "parts")]
+
+from arguments import at_least  # noqa: E402
 
 from odradek.pipeline.tables.table import FORMATS  # noqa: E402
 from tests.pipeline.many_commits import Cost, commits  # noqa: E402
@@ -25,9 +27,9 @@ from tests.pipeline.many_commits import Cost, commits  # noqa: E402
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--format", choices=FORMATS, default="parquet")
-    parser.add_argument("--commits", type=int, default=100_000)
-    parser.add_argument("--compact-every", type=int, default=1000)
-    parser.add_argument("--window", type=int, default=5000)
+    parser.add_argument("--commits", type=at_least(1), default=100_000)
+    parser.add_argument("--compact-every", type=at_least(1), default=1000)
+    parser.add_argument("--window", type=at_least(1), default=5000)
     parser.add_argument(
         "--keep",
         default="",

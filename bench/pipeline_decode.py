@@ -1,14 +1,18 @@
 """Batches in memory → Arrow, checksums included: GB and records by second of CPU time.
 
-Run: .venv/bin/python bench/pipeline_decode.py [seconds for each shape]
+.venv/bin/python bench/pipeline_decode.py --seconds 5
 """
 
+import argparse
 import sys
 import time
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "parts"))
+
+import arguments
 
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.records_arrow import RecordsToArrow
@@ -65,7 +69,12 @@ def decode(data: memoryview, columns: RecordColumns) -> tuple[int, int]:
     return records, size
 
 
-def main(seconds: float) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--seconds", type=arguments.seconds(0), default=5, help="for each shape"
+    )
+    seconds = parser.parse_args().seconds
     columns = RecordColumns.of(include_headers=True)
     for value_size, codec, has_headers in SHAPES:
         data = filled(value_size, codec, has_headers)
@@ -84,4 +93,4 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if sys.argv[1:] else 5)
+    main()

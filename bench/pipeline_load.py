@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "bench" / "parts")]
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+from arguments import at_least  # noqa: E402
 from pipeline_wire import fetch_jars, random_values, session  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
@@ -39,9 +40,11 @@ COLUMNS = RecordColumns(key="key", value="value")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--record-size", type=int, default=100, help="bytes of each")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", type=at_least(FILES), default=1_000_000)
+    parser.add_argument(
+        "--record-size", type=at_least(11), default=100, help="bytes of each"
+    )
+    parser.add_argument("--rounds", type=at_least(1), default=3)
     args = parser.parse_args()
     fetch_jars()
     with (

@@ -16,8 +16,10 @@ from pathlib import Path
 from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "parts"))
 
 import pyarrow as pa
+from arguments import at_least
 
 from bench.many_commits import held
 from odradek.pipeline.jobs.batch_writer import BatchWriter
@@ -76,8 +78,10 @@ def show(handed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=2048, help="MiB")
-    parser.add_argument("--batch", type=int, default=8, help="MiB that come at once")
+    parser.add_argument("--size", type=at_least(1), default=2048, help="MiB")
+    parser.add_argument(
+        "--batch", type=at_least(1), default=8, help="MiB that come at once"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="odradek-memory-") as folder:
         stream = Path(folder) / "stream"

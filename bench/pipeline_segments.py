@@ -9,7 +9,8 @@ same Spark, in the same rounds:
 - audit: every batch's checksum, aim 2 GB/s.
 
 Printed are MB/s of the log's bytes, the best of ``--rounds``, and the ratios. Takes
-less than four minutes for 512 MiB on two cores that are otherwise idle.
+less than four minutes for 512 MiB on two cores that are otherwise idle; ``--paths
+audit`` leaves out the others.
 """
 
 import argparse
@@ -18,11 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "parts"))
 
+from arguments import at_least, some_of
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.pipeline.audit.audit import conclude, plan_audit
@@ -39,6 +43,8 @@ SEGMENT_SIZE = 64 << 20
 BATCH_RECORDS = 16
 VALUE_SIZE = 1000
 INDEX_INTERVAL = 4096
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+PATHS = ("count", "parquet", "audit")
 
 
 def make_directory(root: Path, size: int, codec: str) -> None:
@@ -109,13 +115,17 @@ def count_all(frame: DataFrame) -> None:
     frame.write.format("noop").mode("overwrite").save()
 
 
+def to_files(folder: str, frame: DataFrame) -> None:
+    frame.write.mode("overwrite").parquet(folder)
+
+
 def timed(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
-def measure(root: Path, size: int, rounds: int) -> None:
+def measure(root: Path, size: int, rounds: int, paths: list[str]) -> None:
     spark = session(root)
     data, copy, written = root / "data", str(root / "parquet"), str(root / "written")
 
@@ -128,16 +138,26 @@ def measure(root: Path, size: int, rounds: int) -> None:
         spans = audit_spans(Executors(spark), plan_audit(directory, []))
         assert conclude(directory, spans).is_sound
 
-    segments.write.mode("overwrite").parquet(copy)
-    parquet = spark.read.parquet(copy)
-    assert parquet.count() == segments.count()
-    works: dict[str, Callable[[], object]] = {
-        "segments → count": lambda: count_all(segments),
-        "Parquet → count": lambda: count_all(parquet),
-        "segments → Parquet": lambda: segments.write.mode("overwrite").parquet(written),
-        "Parquet → Parquet": lambda: parquet.write.mode("overwrite").parquet(written),
-        "audit": audit,
-    }
+    works: dict[str, Callable[[], object]] = {}
+    if paths != ["audit"]:
+        segments.write.mode("overwrite").parquet(copy)
+        parquet = spark.read.parquet(copy)
+        assert parquet.count() == segments.count()
+        ends: dict[str, Callable[[DataFrame], None]] = {
+            "count": count_all,
+            "Parquet": partial(to_files, written),
+        }
+        for name in (each for each in ends if each.lower() in paths):
+            works[f"segments → {name}"] = partial(ends[name], segments)
+            works[f"Parquet → {name}"] = partial(ends[name], parquet)
+    if "audit" in paths:
+        works["audit"] = audit
+    show(works, size, rounds)
+    spark.stop()
+
+
+def show(works: dict[str, Callable[[], object]], size: int, rounds: int) -> None:
+    """Print the best of each, and the ratios."""
     best = dict.fromkeys(works, 1e9)
     for _ in range(rounds):
         for name, run in works.items():
@@ -145,16 +165,17 @@ def measure(root: Path, size: int, rounds: int) -> None:
     for name, seconds in best.items():
         print(f"{name:20} {size / seconds / 1e6:8.0f} MB/s")
     for name, aim in (("count", 1.5), ("Parquet", 0.9)):
-        ratio = best[f"Parquet → {name}"] / best[f"segments → {name}"]
-        print(f"{'to ' + name + ', ratio':20} {ratio:8.2f}      (aim {aim})")
-    spark.stop()
+        if f"segments → {name}" in works:
+            ratio = best[f"Parquet → {name}"] / best[f"segments → {name}"]
+            print(f"{'to ' + name + ', ratio':20} {ratio:8.2f}      (aim {aim})")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=512, help="MiB of log")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--codec", default="none")
+    parser.add_argument("--size", type=at_least(1), default=512, help="MiB of log")
+    parser.add_argument("--rounds", type=at_least(1), default=3)
+    parser.add_argument("--codec", choices=CODECS, default="none")
+    parser.add_argument("--paths", type=some_of(*PATHS), default=PATHS)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as folder:
         root = Path(folder)
@@ -162,7 +183,7 @@ def main() -> None:
         logs = (root / "data").rglob("*.log")
         size = sum(path.stat().st_size for path in logs)
         print(f"{size / 1e6:.0f} MB of log, codec {given.codec}", flush=True)
-        measure(root, size, given.rounds)
+        measure(root, size, given.rounds, given.paths)
 
 
 if __name__ == "__main__":

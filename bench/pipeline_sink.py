@@ -27,10 +27,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "parts")]
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
+from arguments import at_least, seconds, some_of  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 
@@ -223,11 +224,11 @@ def wait(condition: Callable[[], bool], seconds: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--batches", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=30)
-    parser.add_argument("--formats", default=",".join(FORMATS))
+    parser.add_argument("--rows", type=at_least(2), default=1_000_000)
+    parser.add_argument("--rounds", type=at_least(1), default=3)
+    parser.add_argument("--batches", type=at_least(3), default=40)
+    parser.add_argument("--seconds", type=seconds(1), default=30)
+    parser.add_argument("--formats", type=some_of(*FORMATS), default=FORMATS)
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="pipeline-sink-"))
     spark = spark_session("bench", "local[2]", {"spark.driver.memory": "1g"})
@@ -239,7 +240,7 @@ def main() -> None:
             for name, rate in best.items():
                 print(f"  {name:10} {rate:12,.0f}")
             print(f"  {'ratio':10} {ratio:12.2f}", flush=True)
-            for kind in args.formats.split(","):
+            for kind in args.formats:
                 median = floor(spark, broker, folder, kind, args.batches)
                 print(f"micro-batch floor, {kind:8} {median:6.3f} s", flush=True)
             middle, high = freshness(spark, broker, folder, args.seconds)

@@ -22,6 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "parts")]
 
+from arguments import at_least  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
@@ -84,9 +85,9 @@ class Driver:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--topics", type=int, default=1000)
-    parser.add_argument("--records", type=int, default=1)
-    parser.add_argument("--batches", type=int, default=15)
+    parser.add_argument("--topics", type=at_least(1), default=1000)
+    parser.add_argument("--records", type=at_least(1), default=1)
+    parser.add_argument("--batches", type=at_least(1), default=15)
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="odradek-topics-") as folder,

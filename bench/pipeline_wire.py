@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "parts")]
 
+from arguments import at_least  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from tables import short, table  # noqa: E402
@@ -58,9 +59,11 @@ class Way(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--size", type=int, default=512, help="MB of records")
-    parser.add_argument("--record-size", type=int, default=1024, help="bytes of each")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", type=at_least(1), default=512, help="MB of records")
+    parser.add_argument(
+        "--record-size", type=at_least(11), default=1024, help="bytes of each"
+    )
+    parser.add_argument("--rounds", type=at_least(1), default=3)
     args = parser.parse_args()
     fetch_jars()
     with (

@@ -32,6 +32,8 @@ def told(error: OSError, bootstrap: str) -> str:
     from odradek.client.errors import Unreachable
 
     text = str(error.strerror or error)
+    if error.filename and not isinstance(error, Unreachable):
+        text = f"{error.filename}: {text}"
     if isinstance(error, Unreachable) and bootstrap:
         doctor = f"odradek pipeline doctor --bootstrap-server {bootstrap}"
         return f"{text}; '{doctor}' finds out what is wrong"
@@ -73,6 +75,8 @@ def find_cluster(parser: Parser, options: argparse.Namespace) -> None:
     Ends the process when the client's options are wrong.
     """
     is_named = options.bootstrap_server is not None
+    if is_named and not options.bootstrap_server.strip():
+        parser.error("argument --bootstrap-server: it names no broker")
     try:
         given = client_file(options.command_config, options.profile, is_named=is_named)
         if not is_named:
@@ -225,6 +229,13 @@ def check_no_secret(options: Mapping[str, str]) -> None:
             f"--option {name}: everybody on this machine can see a command line;"
             f" {INSTEAD} (--command-config)"
         )
+
+
+def count(text: str) -> int:
+    """A number of things, at least one; for ``type=``."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
 
 
 def size(text: str) -> int:

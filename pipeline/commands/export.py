@@ -14,6 +14,7 @@ from .arguments import (
     STORE_EXAMPLE,
     check_no_secret,
     cluster_arguments,
+    count,
     find_cluster,
     spark_conf,
     spark_options,
@@ -117,7 +118,7 @@ def _source_arguments(parser: Parser) -> None:
     )
     parser.add_argument(
         "--min-partitions",
-        type=int,
+        type=count,
         metavar="N",
         help="read with at least so many tasks, and so many files",
     )

@@ -208,7 +208,7 @@ def table_of(options: argparse.Namespace) -> RowSource:
     from odradek.pipeline.tables.files import TableSource
     from odradek.pipeline.tables.table import local_path
 
-    pairs = dict(text.partition("=")[::2] for text in options.option)
+    pairs = spark_options(options.option, "--option", "header=true")
     store = spark_options(options.store, "--store", STORE_EXAMPLE)
     location = options.table
     scheme, is_url, _ = location.partition("://")

@@ -26,7 +26,7 @@ from odradek.pipeline.spark.executors import context_of, describe
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
 from odradek.pipeline.tables.partitions.partitioning import read_partitioning
-from odradek.pipeline.tables.table import local_path, open_table
+from odradek.pipeline.tables.table import check_apart, local_path, open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.topic_partition import TopicPartition
@@ -116,6 +116,7 @@ def run_export(
     dead = None
     if export.dead_letters is not None:
         path = export.dead_letters
+        check_apart(export.table_path, path)
         dead = open_table(export.table_format, path, export.name, *options)
     tables = JobTables(table, dead)
     try:

@@ -22,7 +22,7 @@ from odradek.pipeline.tables.partitions.partitioning import (
     Partitioning,
     read_partitioning,
 )
-from odradek.pipeline.tables.table import refuse_renamed
+from odradek.pipeline.tables.table import check_apart, refuse_renamed
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 from odradek.pipeline.values.inference import INFER
@@ -203,6 +203,8 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
     columns, config = table["columns"], source.command_config
     value = _value(found["value"], columns, config, path)
     dead_path = path(dead["path"]) if dead["path"] else f"{table_path}-dead-letters"
+    if dead["enabled"]:
+        check_apart(table_path, dead_path)
     ratio = float(dead["dlq_max_ratio"])
     if not 0 <= ratio <= 1:
         raise JobError("[dead_letters] dlq_max_ratio must be from 0 to 1")

@@ -195,6 +195,21 @@ def local_path(location: str) -> Path:
     return Path(os.path.abspath(os.path.expanduser(location)))
 
 
+def check_apart(table: str, dead_letters: str) -> None:
+    """Raise JobError where dead letters would lie among the rows of the table."""
+    first, second = (_comparable(each) for each in (table, dead_letters))
+    if first == second or second.startswith(f"{first}/"):
+        raise JobError(
+            f"the dead letters would be among the rows of {table}; give them a folder"
+            f" beside it, like {table}-dead-letters"
+        )
+
+
+def _comparable(location: str) -> str:
+    is_url = _SCHEME.match(location) and not location.startswith("file:")
+    return (location if is_url else str(local_path(location))).rstrip("/")
+
+
 def sync(path: Path | str) -> None:
     """Make a file, or the names in a folder, survive a loss of power."""
     descriptor = os.open(path, os.O_RDONLY)

@@ -129,6 +129,9 @@ def test_brokers_that_are_away_are_told_with_what_helps() -> None:
     assert told(OSError(28, "No space left on device"), "a:1") == (
         "No space left on device"
     )
+    assert told(NotADirectoryError(20, "Not a directory", "/a/b"), "") == (
+        "/a/b: Not a directory"
+    )
 
 
 def test_a_file_of_client_options(

@@ -22,6 +22,8 @@ Captured = pytest.CaptureFixture[str]
         (["orders", "rows", "--columns", "ofset"], "records have no ofset"),
         (["orders", "rows", "--tabel-format", "delta"], "did you mean --table-format?"),
         (["orders", "rows", "--value-format", "xml"], "invalid choice"),
+        (["orders", "rows", "--min-partitions", "0"], "not a number from 1 on"),
+        (["orders", "rows", "--bootstrap-server", ""], "it names no broker"),
     ],
 )
 def test_mistakes(
@@ -53,6 +55,9 @@ def test_what_is_wrong_is_said_without_spark(
     assert "secret-shown" not in said
     assert export.command(["orders", "rows", "--store", "region=r", *away]) == 1
     assert "lies in no store" in capsys.readouterr().err
+    among = ["--value-format", "json", "--schema", "a INT", "--dead-letters", "rows/x"]
+    assert export.command(["orders", "rows", *among, *away]) == 1
+    assert "among the rows of rows" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--conf", "x"]) == 2
     assert "write it like" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--option", "x"]) == 2

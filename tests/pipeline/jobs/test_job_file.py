@@ -124,6 +124,7 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
         ('path = "rows"', 'path = "rows"\ntopics = ["t"]', r"belongs to \[source\]"),
         ('path = "rows"', 'path = "rows"\nname = "x"', "the top of the file"),
         ("[table]", "[dead_letters]\ndlq_max_ratio = 2\n[table]", "from 0 to 1"),
+        ("[table]", '[dead_letters]\npath = "rows"\n[table]', "among the rows of"),
         ('path = "rows"', 'path = "rows"\npartition_by = "a"', "must be a list"),
         (
             'path = "rows"',

@@ -9,6 +9,7 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.table import (
     FORMATS,
     Table,
+    check_apart,
     check_schema,
     describe,
     local_path,
@@ -26,6 +27,20 @@ def test_paths_of_the_file_system_only() -> None:
     for url in ("s3a://bucket/x", "hdfs://h/x", "abfss://c@a/x"):
         with pytest.raises(JobError, match="file system"):
             local_path(url)
+
+
+def test_dead_letters_are_not_among_the_rows(tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    for beside in (f"{rows}-dead-letters", f"{tmp_path}/dead", "s3://bucket/dead"):
+        check_apart(str(rows), beside)
+    check_apart("s3://bucket/rows", "s3://bucket/rows-dead-letters")
+    for table, among in (
+        (f"{rows}/", str(rows)),
+        (str(rows), f"file://{rows}/dead"),
+        ("s3://bucket/rows", "s3://bucket/rows/dead/"),
+    ):
+        with pytest.raises(JobError, match="among the rows of"):
+            check_apart(table, among)
 
 
 def test_unknown_format(tmp_path: Path) -> None:
