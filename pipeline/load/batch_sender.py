@@ -1,7 +1,8 @@
 """What a Spark task does with its rows of a batch: send them in the transaction.
 
 It is pickled with the job. A task writes whole topic partitions, so that each begins
-with sequence 0 of the batch's epoch; it answers how many records went into each.
+with sequence 0 of the batch's epoch; it answers how many records went into each. Rows
+are handed to it by Spark, or it reads ``files`` itself.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from odradek.pipeline.records.row_encoding import encoded
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import refusal_of
 from odradek.pipeline.workers.garbage_collection import freeze_once
+from odradek.pipeline.writing.row_placement import task_number
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from odradek.client.transaction_steps import TransactionName
 
     from .attempt_registry import Registration
+    from .file_rows import FileRows
 
 COUNTS_SCHEMA = "partition int, records long"
 
@@ -45,11 +48,14 @@ class BatchSender:
     settings: ProducerSettings
     timeout_s: float
     access: Access = OPEN
+    files: FileRows | None = None
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The number of records by topic partition; for ``mapInArrow``."""
         import pyarrow as pa
 
+        if self.files is not None:
+            batches = self.files.batches(task_number())
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is None:
             return

@@ -33,7 +33,7 @@ from odradek.client.transaction_steps import (
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import stopped_by, stopping
-from odradek.pipeline.spark.executors import describe
+from odradek.pipeline.spark.executors import context_of, describe
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -46,6 +46,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .attempt_registry import attempt_registry
 from .batch_sender import BatchSender
+from .file_rows import PlainFiles
 from .notes import LoadNotes, Note, first_note, notes_topic, was_written
 from .record_rows import RecordColumns, record_rows
 from .rights import needs_of
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from odradek.client.batch_builder import ProducerIdentity
     from odradek.client.metadata import Topic
     from odradek.client.transaction_steps import TransactionName
+
+    from .file_rows import FileRows
 
 _log = logging.getLogger(__name__)
 _FENCED = (ProducerFenced, InvalidProducerEpoch, InvalidProducerIdMapping)
@@ -112,6 +115,13 @@ class Loaded(NamedTuple):
 
     batch: int
     records: int | None
+
+
+class Prepared(NamedTuple):
+    """What tasks get from Spark: rows, or nothing but numbers where they read files."""
+
+    rows: DataFrame
+    files: FileRows | None = None
 
 
 class Loader:
@@ -245,7 +255,7 @@ class Loader:
 
     def load(
         self,
-        rows: DataFrame,
+        rows: DataFrame | PlainFiles,
         batch: int,
         columns: RecordColumns | None = None,
         note: str = "",
@@ -259,9 +269,7 @@ class Loader:
             JobStopped: another driver has the job, or every try failed.
             JobError: the rows cannot be records.
         """
-        prepared = record_rows(
-            rows, columns or RecordColumns(), self._partition_count, self._task_count()
-        )
+        prepared = self._prepared(rows, columns or RecordColumns())
         failure: Exception | None = None
         for number in range(self._job.tries):
             if number:
@@ -292,7 +300,7 @@ class Loader:
         ) from failure
 
     def _try(
-        self, prepared: DataFrame, batch: int, note: str, parts: Sequence[str]
+        self, prepared: Prepared, batch: int, note: str, parts: Sequence[str]
     ) -> int:
         self._began_s = time.monotonic()
         written = self._note._replace(batch=batch, note=note)
@@ -305,10 +313,11 @@ class Loader:
             self._job.settings,
             self._job.timeout_s,
             self._job.access,
+            prepared.files,
         )
         where = f"{self._job.name}: batch {written.batch} to topic {self._job.topic}"
         describe(self._spark, where)
-        counts = sent_counts(prepared, sender)
+        counts = sent_counts(prepared.rows, sender)
         self._registry.end()
         self._write(written, parts)
         # For people, and for who looks at the lag of groups: nothing relies on it.
@@ -376,8 +385,15 @@ class Loader:
             )
         return metadata.topics[topic]
 
-    def _task_count(self) -> int:
-        return min(self._partition_count, _TASKS_MAX)
+    def _prepared(
+        self, rows: DataFrame | PlainFiles, columns: RecordColumns
+    ) -> Prepared:
+        count = self._partition_count
+        if isinstance(rows, PlainFiles):
+            context = context_of(self._spark)
+            files = rows.divided(count, context and context.defaultParallelism)
+            return Prepared(files.tasks(self._spark), files)
+        return Prepared(record_rows(rows, columns, count, min(count, _TASKS_MAX)))
 
 
 def _line(error: Exception | None) -> str:

@@ -18,6 +18,7 @@ from odradek.pipeline.tables.files import (
     in_order,
 )
 
+from .file_rows import plain_files
 from .notes import NOTHING_LOADED
 from .record_rows import usual_columns
 
@@ -72,8 +73,10 @@ def load_table(
         rows = source.rows(spark, group)
         if change is not None:
             rows = change(rows)
+        chosen = columns(rows.columns)
+        plain = plain_files(source, group, rows, chosen) if change is None else None
         note, parts = str(Position(done, NAMED)), [file.name for file in group]
-        loaded = loader.load(rows, number, columns(rows.columns), note, parts)
+        loaded = loader.load(plain or rows, number, chosen, note, parts)
         size = sum(file.size for file in group)
         remaining -= size
         yield LoadedFiles(number, len(group), loaded.records or 0, size, remaining)

@@ -115,6 +115,14 @@ class TableSource(NamedTuple):
         former = former_names(self.location, metadata)
         return rows_with_new_names(self._read(spark, paths, metadata), former)
 
+    def is_plain(self) -> bool:
+        """Whether files have the table's columns as such, and Spark has no options."""
+        if self.options:
+            return False
+        if self.kind == "iceberg":
+            return len(_iceberg_table(self.location).metadata.schemas) == 1
+        return self.kind in ("parquet", "delta")
+
     def _read(
         self,
         spark: SparkSession,

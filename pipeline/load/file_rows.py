@@ -1,0 +1,209 @@
+"""Rows of Parquet files as records, straight from the files: nothing is shuffled.
+
+One producer numbers the batches of a partition, so one task has to send all rows of it.
+Each task reads all files, and of them only the columns that records are made of; it
+sends the rows of its own partitions. To read a row costs far less than to hand it from
+one task to another by way of Java; but all tasks do it, so there are few.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.records.row_encoding import (
+    HEADERS,
+    KEY,
+    PARTITION,
+    TIME_MS,
+    VALUE,
+)
+from odradek.pipeline.tables.files import TableSource
+from odradek.pipeline.tables.partitions.partition_path import values_of
+from odradek.pipeline.writing.row_placement import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+    from pyspark.sql import DataFrame, SparkSession
+
+    from odradek.pipeline.tables.files import DataFile, RowSource
+
+    from .record_rows import RecordColumns
+
+TASKS_MAX = 8
+_ROWS_MAX = 65_536
+_BYTES_AT_ONCE = 8 << 20
+_SAMPLE_ROWS = 16
+_READ_SIZE = 1 << 20
+# What the values of a column are here, by what Spark calls them.
+_BYTES = ("string", "binary")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint")
+
+
+@dataclass(frozen=True)
+class PlainFiles:
+    """Files whose columns are the parts of records as they are."""
+
+    paths: tuple[str, ...]
+    columns: RecordColumns
+    now_ms: int = field(default_factory=lambda: int(time.time() * 1000))
+
+    def divided(self, partition_count: int, core_count: int | None) -> FileRows:
+        """As tasks read them; nobody may know how many cores there are."""
+        task_count = min(partition_count, core_count or TASKS_MAX, TASKS_MAX)
+        return FileRows(self, partition_count, task_count)
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """What each of some tasks reads; it is pickled with the job."""
+
+    files: PlainFiles
+    partition_count: int
+    task_count: int
+
+    def tasks(self, spark: SparkSession) -> DataFrame:
+        """A row for each task."""
+        return spark.range(0, self.task_count, 1, self.task_count)
+
+    def batches(self, task: int) -> Iterator[pyarrow.RecordBatch]:
+        """As `record_rows` has them; rows of other tasks have a partition below 0."""
+        import pyarrow.parquet as pq
+
+        turns = Turns()
+        names = list({name: None for name in self.files.columns if name})
+        for path in self.files.paths:
+            with pq.ParquetFile(path, buffer_size=_READ_SIZE) as file:
+                if not file.metadata.num_rows:
+                    continue
+                for rows in file.iter_batches(
+                    _rows_at_once(file, names), columns=names, use_threads=False
+                ):
+                    yield self._records(rows, turns, task)
+
+    def _records(
+        self, rows: pyarrow.RecordBatch, turns: Turns, task: int
+    ) -> pyarrow.RecordBatch:
+        import pyarrow as pa
+
+        parts, count = self.files.columns, rows.num_rows
+        keys, wanted = pa.nulls(count, pa.binary()), pa.nulls(count, pa.int32())
+        if parts.key:
+            keys = _bytes(rows.column(parts.key))
+        if parts.partition:
+            wanted = rows.column(parts.partition).cast(pa.int32())
+        placed = turns.place(keys, wanted, self.partition_count)
+        placed[placed % self.task_count != task] = -1
+        return pa.record_batch(
+            {
+                KEY: keys,
+                VALUE: _bytes(rows.column(parts.value)),
+                HEADERS: pa.nulls(count, pa.list_(pa.binary())),
+                TIME_MS: self._times(rows),
+                PARTITION: pa.array(placed, pa.int32()),
+            }
+        )
+
+    def _times(self, rows: pyarrow.RecordBatch) -> pyarrow.Array:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        name, now_ms = self.files.columns.timestamp, self.files.now_ms
+        if not name:
+            return pa.repeat(pa.scalar(now_ms, pa.int64()), rows.num_rows)
+        given = rows.column(name)
+        numbers = given.cast(pa.int64()).fill_null(0).to_numpy()
+        if pa.types.is_timestamp(given.type) and given.type.unit == "us":
+            numbers = np.floor_divide(numbers, 1000)
+        return pc.if_else(given.is_valid(), pa.array(numbers, pa.int64()), now_ms)
+
+
+def plain_files(
+    source: RowSource,
+    files: Sequence[DataFile],
+    rows: DataFrame,
+    columns: RecordColumns,
+) -> PlainFiles | None:
+    """The files, where records can be made of them without Spark; None otherwise.
+
+    ``rows`` are those of the files, as Spark reads them.
+    """
+    if not isinstance(source, TableSource) or not source.is_plain():
+        return None
+    if not columns.value or columns.headers:
+        return None
+    if not all(_fits(rows, *part) for part in columns._asdict().items()):
+        return None
+    names = {name for name in columns if name}
+    paths = tuple(file.path for file in files)
+    if all(_has_columns(path, names, rows) for path in paths):
+        return PlainFiles(paths, columns)
+    return None
+
+
+def _fits(rows: DataFrame, part: str, name: str) -> bool:
+    """Whether a column has values of which this part of a record can be made here."""
+    if not name:
+        return True
+    if name not in rows.columns or "." in name:
+        return False
+    kind = rows.schema[name].dataType.simpleString()
+    if part == "value":
+        return kind in _BYTES
+    if part == "key":
+        return kind in _BYTES + _NUMBERS
+    if part == "timestamp":
+        return kind in ("timestamp", "int", "bigint")
+    return kind in _NUMBERS[:3]
+
+
+def _has_columns(path: str, names: set[str], rows: DataFrame) -> bool:
+    """Whether a file is on this machine, and has the columns as Spark has them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.pandas.types import from_arrow_type
+
+    if names & set(values_of(path)):
+        return False
+    try:
+        schema = pq.read_schema(path)
+        for name in names:
+            kind = schema.field(name).type
+            if pa.types.is_timestamp(kind) and kind.unit not in ("us", "ms"):
+                return False
+            if from_arrow_type(kind) != rows.schema[name].dataType:
+                return False
+    except (OSError, KeyError, pa.ArrowInvalid, PySparkTypeError):
+        return False
+    return True
+
+
+def _bytes(column: pyarrow.Array) -> pyarrow.Array:
+    """The bytes of texts, and the digits of numbers."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
+        return column.cast(pa.large_binary())
+    return column.cast(pa.binary())
+
+
+def _rows_at_once(file: ParquetFile, names: Sequence[str]) -> int:
+    """How many rows are about as large as a task should hold."""
+    sample: Any = next(file.iter_batches(_SAMPLE_ROWS, columns=list(names)))
+    found, size = file.metadata, 0
+    for group in range(found.num_row_groups):
+        for number in range(found.num_columns):
+            column = found.row_group(group).column(number)
+            if column.path_in_schema in names:
+                size += column.total_uncompressed_size
+    # Where few values are repeated, the file is smaller than its rows are.
+    row_size = max(size / found.num_rows, sample.nbytes / sample.num_rows)
+    return max(1, min(_ROWS_MAX, int(_BYTES_AT_ONCE / max(row_size, 1))))
