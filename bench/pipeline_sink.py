@@ -2,9 +2,10 @@
 
     .venv/bin/python bench/pipeline_sink.py
 
-- decode: ``--rows`` JSON values of about 100 bytes, read from the same Parquet files by
-  the same Spark (``local[2]``), and written as typed Parquet (zstd): by a task of the
-  sink, and by ``from_json``. Rows/s of the best of ``--rounds``, in turn.
+- decode: ``--rows`` JSON values of about 100 bytes in a topic, written as typed Parquet
+  (zstd) by the same Spark (``local[2]``): by tasks as exports and sinks have them, and
+  by ``format("odradek")`` and ``from_json``. Rows/s of the best of ``--rounds``, in
+  turn, with the CPU seconds of Spark and all its processes for a million rows.
 - floor: seconds of a micro-batch of one record, with its commit, for Parquet, Delta and
   Iceberg; the median of ``--batches``.
 - freshness: a record every 50 ms for ``--seconds``, a trigger of 1 s: from its
@@ -24,20 +25,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench" / "parts")]
+sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "bench" / "parts")]
 
-import pyarrow as pa  # noqa: E402
-import pyarrow.parquet as pq  # noqa: E402
 from arguments import at_least, seconds, some_of  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
+from pipeline_load import used  # noqa: E402
 
-from odradek.pipeline.jobs.batch_writer import BatchWriter  # noqa: E402
+from odradek.pipeline.jobs.export import Export, run_export  # noqa: E402
 from odradek.pipeline.jobs.job_file import read_job  # noqa: E402
-from odradek.pipeline.records.columns import RecordColumns  # noqa: E402
+from odradek.pipeline.jobs.job_source import Source  # noqa: E402
 from odradek.pipeline.sink.sink import Sink  # noqa: E402
 from odradek.pipeline.spark.session import spark_session  # noqa: E402
 from odradek.pipeline.values.decoding import ValueFormat  # noqa: E402
@@ -61,56 +61,52 @@ def value(number: int) -> bytes:
     return json.dumps(row, separators=(",", ":")).encode()
 
 
-def decode(spark: Any, folder: Path, rows: int, rounds: int) -> dict[str, float]:
-    """Rows/s of both, the best of some rounds in turn."""
+class Cost(NamedTuple):
+    rate: float  # rows/s
+    cpu_s: float
+
+
+def decode(
+    spark: Any, broker: BrokerProcess, folder: Path, rows: int, rounds: int
+) -> dict[str, Cost]:
+    """What both take, the best of some rounds in turn."""
     from pyspark.sql import functions as F
 
-    records = RecordColumns.of(include_headers=False).arrow_schema()
-    source = folder / "records"
-    source.mkdir()
-    for part in range(2):
-        numbers = range(part * rows // 2, (part + 1) * rows // 2)
-        count = len(numbers)
-        columns = {
-            "value": pa.array([value(number) for number in numbers]),
-            "topic": pa.repeat("t", count),
-            "partition": pa.repeat(pa.scalar(part, pa.int32()), count),
-            "offset": pa.array(numbers),
-        }
-        arrays = [
-            columns.get(field.name, pa.nulls(count, field.type)) for field in records
-        ]
-        table = pa.Table.from_arrays(arrays, schema=records)
-        pq.write_table(table, source / f"{part}.parquet", compression="none")
-    frame = spark.read.parquet(str(source))
+    make_topic(broker, "decode", 2)
+    producer = Producer({"bootstrap.servers": broker.address, "linger.ms": 20})
+    for number in range(rows):
+        producer.produce("decode", value(number), partition=number % 2)
+        if not number % 10_000:
+            producer.flush()
+    producer.flush()
     how = ValueFormat("json", schema=SCHEMA, columns=("partition", "offset"))
 
     def ours(target: Path) -> None:
-        staging, dead = target / "rows", target / "dead"
-        staging.mkdir(parents=True)
-        dead.mkdir()
-        written = BatchWriter(how, str(staging), str(dead)).write(frame)
-        assert written.row_count == rows, written
+        source = Source(broker.address, ("decode",))
+        export = Export(
+            source, how, str(target / "rows"), dead_letters=f"{target}/dead"
+        )
+        commit = run_export(export, lambda: spark, Progress(io.StringIO()))
+        assert commit.row_count == rows, commit
 
     def theirs(target: Path) -> None:
+        reader = spark.read.format("odradek").option("subscribe", "decode")
+        frame = reader.option("kafka.bootstrap.servers", broker.address).load()
         parsed = F.from_json(F.col("value").cast("string"), SCHEMA).alias("v")
         wanted = frame.select(parsed, "partition", "offset")
         wanted = wanted.select("v.*", "partition", "offset")
         wanted.write.option("compression", "zstd").parquet(str(target))
 
-    best: dict[str, float] = {}
+    best: dict[str, Cost] = {}
     for number in range(rounds + 1):
-        for name, run in (("sink", ours), ("from_json", theirs)):
-            seconds = _seconds(run, folder / f"{name}{number}")
+        for name, run in (("odradek", ours), ("from_json", theirs)):
+            before = used(spark), time.perf_counter()
+            run(folder / f"{name}{number}")
+            cpu, wall = used(spark) - before[0], time.perf_counter() - before[1]
             if number:  # the first one warms up
-                best[name] = max(best.get(name, 0), rows / seconds)
+                known = best.get(name, Cost(0, cpu))
+                best[name] = Cost(max(known.rate, rows / wall), min(known.cpu_s, cpu))
     return best
-
-
-def _seconds(run: Callable[[Path], None], target: Path) -> float:
-    before = time.perf_counter()
-    run(target)
-    return time.perf_counter() - before
 
 
 class Steps(io.StringIO):
@@ -158,9 +154,9 @@ def sinking(
         sink.close()
 
 
-def make_topic(broker: BrokerProcess, name: str) -> None:
+def make_topic(broker: BrokerProcess, name: str, partitions: int = 1) -> None:
     admin = AdminClient({"bootstrap.servers": broker.address})
-    admin.create_topics([NewTopic(name, 1, 1)])[name].result(30)
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
 
 
 def floor(
@@ -234,11 +230,12 @@ def main() -> None:
     spark = spark_session("bench", "local[2]", {"spark.driver.memory": "1g"})
     try:
         with running_broker(folder / "data") as broker:
-            best = decode(spark, folder, args.rows, args.rounds)
-            ratio = best["sink"] / best["from_json"]
+            best = decode(spark, broker, folder, args.rows, args.rounds)
+            ratio = best["odradek"].rate / best["from_json"].rate
             print(f"JSON to typed Parquet, {len(value(1_000_000))} B, rows/s:")
-            for name, rate in best.items():
-                print(f"  {name:10} {rate:12,.0f}")
+            for name, cost in best.items():
+                cpu_s = cost.cpu_s / args.rows * 1e6
+                print(f"  {name:10} {cost.rate:12,.0f}  CPU s/M rows {cpu_s:6.2f}")
             print(f"  {'ratio':10} {ratio:12.2f}", flush=True)
             for kind in args.formats:
                 median = floor(spark, broker, folder, kind, args.batches)

@@ -59,12 +59,10 @@ class BatchWriter:
     def _task(
         self, batches: Iterable[pyarrow.RecordBatch]
     ) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow as pa
-
         freeze_once()
         reports = self.write_rows(map(unlisted, batches))
         if reports:
-            yield pa.RecordBatch.from_pylist(reports, schema=_report_schema())
+            yield report_rows(reports)
 
     def write_rows(
         self, batches: Iterable[pyarrow.RecordBatch]
@@ -168,12 +166,14 @@ def _first_reason(dead: pyarrow.RecordBatch) -> str:
     return f"{topic}-{partition} at offset {offset}: {reason}"
 
 
-def _report_schema() -> pyarrow.Schema:
+def report_rows(reports: list[dict[str, Any]]) -> pyarrow.RecordBatch:
+    """As a task hands them to Spark."""
     import pyarrow as pa
 
     kinds = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32()}
     fields = [field.split() for field in REPORT.split(",")]
-    return pa.schema([(name, kinds[kind]) for name, kind in fields])
+    schema = pa.schema([(name, kinds[kind]) for name, kind in fields])
+    return pa.RecordBatch.from_pylist(reports, schema=schema)
 
 
 def read_reports(reports: Iterable[dict[str, Any]]) -> Written:

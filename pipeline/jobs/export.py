@@ -20,10 +20,11 @@ from odradek.pipeline.job_errors import JobError, PositionLost
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.security.refusals import stopping
+from odradek.pipeline.source.data_source import BatchReader, Decoding
 from odradek.pipeline.source.log_view import BrokerView
+from odradek.pipeline.source.options import RECORDS, read_options
 from odradek.pipeline.source.path_view import DirectoryView
 from odradek.pipeline.spark.executors import context_of, describe
-from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
 from odradek.pipeline.tables.partitions.partitioning import read_partitioning
 from odradek.pipeline.tables.table import check_apart, local_path, open_table
@@ -33,6 +34,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .batch_writer import BatchWriter, folders
 from .continuity import Continuity
+from .direct_tasks import DirectTasks
 from .job_committer import JobCommitter, JobTables
 from .lost_position import check_nothing_twice
 from .row_files import Shape
@@ -43,9 +45,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark import SparkContext
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from odradek.pipeline.source.log_view import LogView
+    from odradek.pipeline.source.options import SourceOptions
     from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.partitions.partitioning import Partitioning
     from odradek.pipeline.tables.places.place import Location, StagingFolder
@@ -184,6 +187,8 @@ def _run(
         return _done_before(last, planned, table.location)
     check_nothing_twice(table, export.name, export.value, planned, _INSTEAD)
     count = sum(each.count for each in planned)
+    options = _options(export, planned)
+    decoding = Decoding(RECORDS, RecordColumns.of(include_headers=has_headers), options)
     progress.note("export", offsets=count, partitions=len(planned))
     spark = open_spark()
     describe(spark, f"{export.name}: {count:,} offsets to {export.table_path}")
@@ -192,12 +197,12 @@ def _run(
 
     def write(staging: StagingFolder, dead_staging: StagingFolder | None) -> Written:
         nonlocal size
-        with in_one_line():
-            frame = _records(export, planned, spark)
         shape = Shape(export.compression, partitioning=partitioning)
         writer = BatchWriter(export.value, *folders(staging, dead_staging), shape)
+        partitions = BatchReader(options, decoding).partitions()
+        tasks = DirectTasks(partitions, options, decoding, writer)
         with telling(spark, staging, progress), in_one_line():
-            written = writer.write(frame)
+            written = tasks.write(spark)
         size = sum(file.size for file in written.files + written.dead_letters)
         return written
 
@@ -273,12 +278,15 @@ def _offsets(
     }
 
 
-def _records(
-    export: Export, planned: Sequence[OffsetRange], spark: SparkSession
-) -> DataFrame:
+def _options(export: Export, planned: Sequence[OffsetRange]) -> SourceOptions:
+    """How tasks read these offsets.
+
+    Raises:
+        SourceError: an option cannot be so.
+    """
     source = export.source
     has_headers = HEADERS in export.value.columns
-    options = {
+    given = {
         "kafka.isolation.level": source.isolation_level,
         "includeHeaders": str(has_headers).lower(),
         "failOnDataLoss": "true",
@@ -287,18 +295,14 @@ def _records(
         "endingOffsets": _by_topic({e.place: e.end for e in planned}, dict),
     }
     if source.bootstrap_servers:
-        options["kafka.bootstrap.servers"] = source.bootstrap_servers
+        given["kafka.bootstrap.servers"] = source.bootstrap_servers
     if source.path:
-        options["path"] = source.path
+        given["path"] = source.path
     if source.command_config:
-        options["commandConfig"] = source.command_config
+        given["commandConfig"] = source.command_config
     if export.min_partitions:
-        options["minPartitions"] = str(export.min_partitions)
-    register_source(spark)
-    reader = spark.read.format(source.format)
-    for name, value in {**options, **source.options}.items():
-        reader = reader.option(name, value)
-    return reader.load().select(*RecordColumns.of(include_headers=has_headers).names)
+        given["minPartitions"] = str(export.min_partitions)
+    return read_options({**given, **source.options})
 
 
 def _by_topic(values: dict[TopicPartition, int], kind: type) -> str:

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
 
+    from .large_batches import LargeBatches
     from .small_batches import SmallBatches
 
 _log = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ class Sink:
             DeadLetterLimit(job.dlq_max_ratio),
         )
         self._small_batches: SmallBatches | None = None
+        self._large_batches: LargeBatches | None = None
         self._shape = Shape(job.compression, partitioning=job.partitioning)
         self._upkeep = Upkeep(job, self._progress)
         self._telling = Telling(job, self._cluster, self._progress)
@@ -290,11 +292,14 @@ class Sink:
                     self._job.upserts,
                 )
                 written, small = None, self._small()
+                topic_ids = self._checkpoint.topic_ids(batch)
                 if small is not None:
-                    topic_ids = self._checkpoint.topic_ids(batch)
                     written = small.write(planned, topic_ids, writer)
-                if written is None:
+                if written is None and self._job.source.format != "odradek":
                     written = writer.write(records)
+                if written is None:
+                    tasks = self._large().tasks(planned, topic_ids, writer)
+                    written = tasks.write(self._open_spark())
                 sizes = sum(f.size for f in written.files + written.dead_letters)
                 self._telling.dead_letters(written)
                 return written
@@ -309,6 +314,18 @@ class Sink:
             self._failure = error
             # Spark would add both tracebacks to the message; we have the error.
             raise RuntimeError(f"{type(error).__name__}: {error}"[:500]) from None
+
+    def _large(self) -> LargeBatches:
+        """What makes the tasks of large batches."""
+        if self._large_batches is None:
+            from .large_batches import LargeBatches
+
+            includes_headers = HEADERS in self._job.value.columns
+            self._large_batches = LargeBatches(
+                self._source_options(),
+                RecordColumns.of(include_headers=includes_headers),
+            )
+        return self._large_batches
 
     def _small(self) -> SmallBatches | None:
         """What writes small batches here; None where Spark has to read them."""

@@ -84,12 +84,16 @@ def test_rows_of_every_format(
     assert run_export(export, no_spark, Progress(io.StringIO())) == commit
     with pytest.raises(JobError, match="of other offsets"):
         run_export(replace(export, starting="5"), no_spark, Progress(io.StringIO()))
+    source = replace(export.source, options={"onCorrupt": "perhaps"})
+    wrong = replace(export, source=source, table_path=str(tmp_path / "wrong"))
+    with pytest.raises(JobError, match="onCorrupt"):
+        run_export(wrong, no_spark, Progress(io.StringIO()))
 
 
 def test_a_broker_that_dies_meanwhile_leaves_nothing(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records = export_module._records
+    made = export_module.DirectTasks
     with running_broker(tmp_path / "data") as broker:
         create(broker.address, "orders", 3)
         send_rows(broker.address, "orders", 0, 200)
@@ -99,9 +103,9 @@ def test_a_broker_that_dies_meanwhile_leaves_nothing(
 
         def dies(*given: Any) -> Any:
             broker.kill()
-            return records(*given)
+            return made(*given)
 
-        monkeypatch.setattr(export_module, "_records", dies)
+        monkeypatch.setattr(export_module, "DirectTasks", dies)
         with pytest.raises(JobError, match=f"does not answer: {broker.address}"):
             run_export(export, lambda: spark, Progress(io.StringIO()))
         assert list((tmp_path / "rows").glob("*.parquet")) == []
