@@ -33,7 +33,7 @@ from odradek.client.transaction_steps import (
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import stopped_by, stopping
-from odradek.pipeline.spark.executors import context_of, describe
+from odradek.pipeline.spark.executors import cores_of, describe
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -390,8 +390,7 @@ class Loader:
     ) -> Prepared:
         count = self._partition_count
         if isinstance(rows, PlainFiles):
-            context = context_of(self._spark)
-            files = rows.divided(count, context and context.defaultParallelism)
+            files = rows.divided(count, cores_of(self._spark))
             return Prepared(files.tasks(self._spark), files)
         return Prepared(record_rows(rows, columns, count, min(count, _TASKS_MAX)))
 

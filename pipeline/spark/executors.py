@@ -29,6 +29,12 @@ def context_of(spark: SparkSession) -> SparkContext | None:
         return None
 
 
+def cores_of(spark: SparkSession) -> int | None:
+    """How many tasks run at once; None where nobody says."""
+    context = context_of(spark)
+    return None if context is None else max(1, context.defaultParallelism)
+
+
 def describe(spark: SparkSession, text: str) -> None:
     """Say on Spark's pages what the next jobs of this thread are for."""
     context = context_of(spark)
@@ -45,9 +51,9 @@ class Executors:
     @property
     def core_count(self) -> int:
         """How many tasks run at once, as far as that is known; 1 at least."""
-        context = context_of(self._spark)
-        if context is not None:
-            return max(1, context.defaultParallelism)
+        known = cores_of(self._spark)
+        if known is not None:
+            return known
         told = self._spark.conf.get("spark.default.parallelism", "1") or "1"
         return max(1, int(told)) if told.isdigit() else 1
 

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pyspark.errors import PySparkAttributeError, PySparkException
 
-from odradek.pipeline.spark.executors import Executors, context_of, describe
+from odradek.pipeline.spark.executors import Executors, context_of, cores_of, describe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,5 +39,6 @@ class Remote:
 def test_a_session_without_a_context(told: str | None, count: int) -> None:
     remote = cast("SparkSession", Remote(told))
     assert context_of(remote) is None
+    assert cores_of(remote) is None
     describe(remote, "nobody sees it")
     assert Executors(remote).core_count == count
