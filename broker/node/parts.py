@@ -15,6 +15,7 @@ from odradek.broker.metadata.features import Features
 from odradek.broker.metadata.producer_ids import ProducerIds
 from odradek.broker.metadata.resource_options import ResourceKind
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
+from odradek.broker.metadata.topics import Topics
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.memory.limits import LimitedLog
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.mirrored_topics import MirroredTopics
     from odradek.broker.metadata.resource_options import Resource, ResourceOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
-    from odradek.broker.metadata.topics import Topics
     from odradek.broker.mirror.mirrors import Mirrors
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -336,8 +336,6 @@ class Parts:
 def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
     """The topics: our own, or those of a cluster."""
     if not config.is_member:
-        from odradek.broker.metadata.topics import Topics
-
         return Topics(catalog)
     from odradek.broker.cluster.member_topics import MemberTopics
 

@@ -42,7 +42,7 @@ QUOTAS: list[tuple[dict[str, str | None], dict[str, float]]] = [
 ]
 OPTIONS = [
     (BROKERS, "", "log.retention.ms", "86400000"),
-    (BROKERS, "", "num.replica.fetchers", "2"),
+    (BROKERS, "", "background.threads", "8"),
     (GROUPS, "readers", "consumer.session.timeout.ms", "50000"),
 ]
 

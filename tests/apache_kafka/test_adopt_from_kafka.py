@@ -32,7 +32,7 @@ def test_what_was_kafkas_is_served_on_and_goes_back(tmp_path: Path) -> None:
     lines = {*told.splitlines()}
     assert {"client quotas: 3", "SCRAM credentials: 1", "group options: 1"} <= lines
     assert "note: broker option log.retention.ms=86400000 is the broker's here" in told
-    assert "num.replica.fetchers=2 is not carried over: Means nothing" in told
+    assert "background.threads=8 is not carried over: Means nothing" in told
     with running_broker(node.data_dir) as broker:
         assert _read(broker.address, "numbers", COUNT) == _numbers(range(COUNT))
         assert _read(broker.address, "decided", 2) == [b"kept", b"too"]

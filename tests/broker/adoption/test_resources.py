@@ -130,7 +130,7 @@ def test_options_of_brokers_groups_and_metrics() -> None:
         (option(ConfigResourceType.BROKER, "", "to.come", "x"), "Unknown broker"),
         (option(ConfigResourceType.BROKER, "", "log.retention.ms", "x"), "x"),
         (
-            option(ConfigResourceType.BROKER, "", "num.replica.fetchers", "2"),
+            option(ConfigResourceType.BROKER, "", "background.threads", "8"),
             "Means nothing here",
         ),
         (option(ConfigResourceType.GROUP, "g", "to.come", "x"), "to.come"),
