@@ -121,6 +121,7 @@ def test_one_of_two_disks_fails(joined: OnTwoDisks) -> None:
     kept, lost = map(joined.directory_id, joined.disks)
     aside = second.with_name("aside")
     second.rename(aside)
+    produce(joined, "t")  # nobody notices a disk that is not used
     left = {
         number: (1, {1}) if at == lost else (US, {1, US})
         for number, at in places.items()
@@ -146,6 +147,7 @@ def test_one_of_two_disks_fails(joined: OnTwoDisks) -> None:
 
     for disk in joined.disks:
         disk.rename(disk.with_name(f"{disk.name}-gone"))
+    produce(joined, "t")
     assert joined.ours.process is not None
     assert joined.ours.process.wait(PATIENCE_S) == 1
     assert "no log directory is left" in joined.ours.log()
