@@ -7,20 +7,23 @@ that what one waits for keeps nobody else.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.client.errors import Unreachable
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.errors import ErrorCode, KafkaError, RequestTimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from odradek.broker.runtime.clock import Clock
     from odradek.client.address import Address
     from odradek.client.connection import Connection
     from odradek.protocol.schema import Request, Response
 
 _Response = TypeVar("_Response", bound="Response")
+
+_BACKOFF_MS: Final = 100
 
 
 class ControllerChannel:
@@ -54,6 +57,31 @@ class ControllerChannel:
             KafkaError, MalformedRequest: we do not understand each other.
         """
         return await self._threads.run(self._ask, request, response_class, timeout_s)
+
+    async def ask_at_last(
+        self,
+        request: Request,
+        response_class: type[_Response],
+        timeout_s: float,
+        clock: Clock,
+    ) -> _Response:
+        """The answer of the controller that leads, whoever that is by then.
+
+        Raises:
+            RequestTimedOut: there was none.
+        """
+        deadline_ms = clock.monotonic_ms() + int(timeout_s * 1000)
+        while True:
+            why = "none of them leads"
+            try:
+                answer = await self.ask(request, response_class, timeout_s)
+                if not is_elsewhere(answer):
+                    return answer
+            except OSError as error:
+                why = str(error) or repr(error)
+            if clock.monotonic_ms() >= deadline_ms:
+                raise RequestTimedOut(f"no controller has answered: {why}")
+            await clock.sleep(_BACKOFF_MS)
 
     def drop_former_leader(self) -> None:
         """Have nobody wait for the answer of somebody who does not lead any more."""

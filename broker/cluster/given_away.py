@@ -16,17 +16,18 @@ import logging
 from typing import TYPE_CHECKING
 
 from odradek.broker.replica.logs.gone_logs import write_checkpoints
+from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.broker.durability.committer import Committer
+    from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
-    from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
 
 _logger = logging.getLogger(__name__)
@@ -87,6 +88,28 @@ class GivenAway:
         # Whoever has asked meanwhile has found one that cannot be used.
         await self._replica_manager.stop(renamed)
 
+    async def set_topics_aside(self, topics: Iterable[Topic]) -> list[Topic]:
+        """Keep what is here of topics that the cluster does not have, at a start.
+
+        They may have been deleted meanwhile, or the controllers have lost them. Returns
+        those of which no directory is left, so that they can be deleted.
+
+        Raises:
+            KafkaStorageError: as `take_away`.
+        """
+        places = {each: _places(each) for each in topics}
+        everything = [each for of in places.values() for each in of]
+        had = {each.topic for each in everything if self._has_something(each)}
+        if had:
+            _logger.warning(
+                "the cluster does not have these topics any more; what is here of them"
+                " is kept in directories that end in -stray: %s",
+                ", ".join(sorted(had)),
+            )
+        await self.take_away(everything, keeps=True)
+        has_directory = self._log_manager.has_directory
+        return [each for each, of in places.items() if not any(map(has_directory, of))]
+
     def _has_something(self, place: TopicPartition) -> bool:
         info, topic = self._topics.partition(place), self._topics.get(place.topic)
         if info is None or topic is None:
@@ -118,3 +141,7 @@ class GivenAway:
     def _note(self, error: DirectoryFailure, what: str) -> None:
         _logger.error("%s: %s", what, error)
         self._committer.for_directory(error.directory).fail(error)
+
+
+def _places(topic: Topic) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, each.partition) for each in topic.partitions]

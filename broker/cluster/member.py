@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.broker.quorum.image.error import MetadataLogError
@@ -18,7 +17,6 @@ from odradek.protocol.errors import (
     InconsistentClusterId,
     KafkaError,
     MalformedRequest,
-    RequestTimedOut,
 )
 from odradek.protocol.messages.alter_partition import AlterPartitionResponse
 from odradek.protocol.messages.brokers import (
@@ -28,11 +26,11 @@ from odradek.protocol.messages.brokers import (
 )
 
 from .applied_image import AppliedImage
-from .controller_channel import ControllerChannel, is_elsewhere
+from .controller_channel import ControllerChannel
 from .features import why_not_in
 from .heartbeats import Heartbeats
 from .membership import Membership, NotAdmitted, Stage
-from .metadata_log import MetadataLog
+from .metadata_log import NOWHERE, LogPosition, MetadataLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -55,7 +53,6 @@ _logger = logging.getLogger(__name__)
 
 _FORWARDED_TIMEOUT_S: Final = 60.0
 _ISR_TIMEOUT_S: Final = 10.0  # the same may be asked again: it is agreed to once
-_BACKOFF_MS: Final = 100
 
 
 class Member:
@@ -125,8 +122,10 @@ class Member:
 
     # Start
 
-    async def join(self, apply: Apply) -> None:
+    async def join(self, apply: Apply, known: LogPosition = NOWHERE) -> None:
         """Register, and return when everything that was decided before is applied.
+
+        ``known`` is how far the metadata log was applied here before this start.
 
         Raises:
             StartError: the cluster will not have us, or there is none; it says why.
@@ -138,16 +137,16 @@ class Member:
         identity = self.membership.identity
         self._log.identify(identity.node_id, identity.directories[0])
         self._begin(self._read(), "metadata log")
+        await self._await_what_is_known(known, timeout_ms)
         self._begin(self._beat(), "heartbeats")
         await self._await_stage(
             Stage.CATCHING_UP, timeout_ms, "the broker is not registered"
         )
         # Any older one may say what holds no more.
-        await self._await(
-            lambda: self._log.newest.image.offset >= self.broker_epoch,
-            timeout_ms,
-            "the metadata log does not say that the broker is registered",
-        )
+        if not await self._await(
+            lambda: self._log.newest.image.offset >= self.broker_epoch, timeout_ms
+        ):
+            raise self._late("the metadata log has no registration of it", timeout_ms)
         newest = self._log.newest
         self._check(newest.image)
         try:
@@ -163,6 +162,15 @@ class Member:
         await self._await_stage(
             Stage.RECOVERING, timeout_ms, "the broker does not catch up"
         )
+
+    async def _await_what_is_known(self, known: LogPosition, timeout_ms: int) -> None:
+        """Read on to where the log was applied before, and have no topics go till then.
+
+        A controller that has slept may take itself for the leader for one more answer.
+        """
+        if await self._await(lambda: not self._log.why_behind(known), timeout_ms):
+            return
+        raise StartError(self._log.why_behind(known))
 
     async def serve(self) -> None:
         """Let clients come: return when the controllers know that they may.
@@ -183,13 +191,11 @@ class Member:
         """
         self.membership.leave()
         self._woken.set()
-        with suppress(StartError):
-            await self._await(
-                lambda: self.membership.stage is Stage.GONE or self._is_refused,
-                self._options.shutdown_timeout_ms,
-                "nobody takes over",
-                though_failed=True,
-            )
+        await self._await(
+            lambda: self.membership.stage is Stage.GONE or self._is_refused,
+            self._options.shutdown_timeout_ms,
+            though_failed=True,
+        )
         await self._end_applying()
 
     async def close(self) -> None:
@@ -226,20 +232,9 @@ class Member:
         Raises:
             RequestTimedOut: there was none.
         """
-        deadline_ms = self._clock.monotonic_ms() + int(_FORWARDED_TIMEOUT_S * 1000)
-        while True:
-            why = "none of them leads"
-            try:
-                answer = await self._requests.ask(
-                    request, response_class, _FORWARDED_TIMEOUT_S
-                )
-                if not is_elsewhere(answer):
-                    return answer
-            except OSError as error:
-                why = str(error) or repr(error)
-            if self._clock.monotonic_ms() >= deadline_ms:
-                raise RequestTimedOut(f"no controller has answered: {why}")
-            await self._clock.sleep(_BACKOFF_MS)
+        return await self._requests.ask_at_last(
+            request, response_class, _FORWARDED_TIMEOUT_S, self._clock
+        )
 
     async def alter_partitions(
         self, request: AlterPartitionRequest
@@ -357,18 +352,19 @@ class Member:
             self.membership.take(answer, self.image.brokers.get(self.node_id))
 
     async def _await_stage(self, stage: Stage, timeout_ms: int, what: str) -> None:
-        await self._await(
-            lambda: self.membership.stage.value >= stage.value, timeout_ms, what
-        )
+        if not await self._await(
+            lambda: self.membership.stage.value >= stage.value, timeout_ms
+        ):
+            raise self._late(what, timeout_ms)
 
     async def _await(
         self,
         is_there: Callable[[], bool],
         timeout_ms: int,
-        what: str,
         *,
         though_failed: bool = False,
-    ) -> None:
+    ) -> bool:
+        """Whether it is there before the time is over."""
         deadline_ms = self._clock.monotonic_ms() + timeout_ms
         timer = self._clock.call_later(timeout_ms, self._news.set)
         try:
@@ -376,13 +372,17 @@ class Member:
                 if self.failed.done() and not though_failed:
                     raise StartError(self.failed.result())
                 if self._clock.monotonic_ms() >= deadline_ms:
-                    why = self.membership.trouble or self._log.trouble
-                    why = why or "the controllers do not say why"
-                    raise StartError(f"{what} after {timeout_ms} ms: {why}")
+                    return False
                 self._news.clear()
                 await self._news.wait()
+            return True
         finally:
             timer.cancel()
+
+    def _late(self, what: str, timeout_ms: int) -> StartError:
+        why = self.membership.trouble or self._log.trouble
+        why = why or "the controllers do not say why"
+        return StartError(f"{what} after {timeout_ms} ms: {why}")
 
     def fail(self, reason: str) -> None:
         """Be one of the cluster no longer, for that reason."""

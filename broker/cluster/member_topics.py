@@ -1,9 +1,9 @@
 """The topics of a cluster: controllers decide, and the catalogue has what we know.
 
 The catalogue is a copy of what the metadata log says, and knows besides what is of this
-broker alone: which partitions were written, and where their directories are. So a start
-finds what was decided before the stop, and a topic that was deleted meanwhile is one
-whose files go.
+broker alone: which partitions were written, and where their directories are; and how
+far the log was read. So a start finds what was decided before the stop, and sees when
+the controllers have less than that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from odradek.broker.config.options.member import COPIES_IN_CLUSTER
+from odradek.broker.metadata.catalog.catalog import Change
 from odradek.broker.metadata.topic_names import (
     CONSUMER_OFFSETS,
     SHARE_GROUP_STATE,
@@ -41,15 +42,19 @@ from odradek.protocol.messages.topics import (
     CreateTopicsResponse,
 )
 
+from .metadata_log import NOWHERE, LogPosition
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.catalog.catalog import Catalog
+    from odradek.broker.metadata.catalog.store import CatalogStore
     from odradek.broker.metadata.topic import NewTopic, Topic
     from odradek.broker.quorum.image.image import MetadataImage
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.schema import Request, Response
+    from odradek.protocol.topic_partition import TopicPartition
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -77,6 +82,8 @@ _NOT_ALLOWED: Final = (
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
+
+_READ_UNTIL: Final = "metadata_log_read_until"  # epoch and offset
 
 _logger = logging.getLogger(__name__)
 
@@ -116,11 +123,45 @@ class MemberTopics(Topics):
         self._config = config
         self._log = LimitedLog(clock or SystemClock(), _logger.warning)
         self._creations: dict[str, asyncio.Task[dict[str, KafkaError]]] = {}
+        self.read_until = _position(
+            catalog.store.fact(_READ_UNTIL)
+        )  # of the metadata log
         self.controller: Controller | None = None
 
     async def take_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         """Note topics that the controllers have made."""
-        return await super().create_topics(wanted)
+        return await super().create_topics(wanted) if wanted else []
+
+    async def take_leader_epochs(
+        self,
+        epochs: Mapping[TopicPartition, int],
+        read_until: LogPosition,
+        *,
+        is_news: bool,
+    ) -> None:
+        """Commit leader epochs; and how far the log is read, if that says more.
+
+        ``is_news``: it says more than the epochs do.
+        """
+
+        def decide() -> Change:
+            raised = self._raised(epochs)
+            change = self._put(raised)
+            if not raised and not is_news:
+                return change
+
+            def write(store: CatalogStore) -> None:
+                if change.write is not None:
+                    change.write(store)
+                store.set_fact(_READ_UNTIL, f"{read_until.epoch} {read_until.offset}")
+
+            def apply(_: None) -> None:
+                change.apply(None)
+                self.read_until = read_until
+
+            return Change(apply, write)
+
+        await self._catalog.change(decide)
 
     async def create_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         """Ask the controllers for topics, and wait a moment until they are known here.
@@ -217,6 +258,10 @@ class MemberTopics(Topics):
     def _controller(self) -> Controller:
         assert self.controller is not None, "the broker has not joined yet"
         return self.controller
+
+
+def _position(fact: str | int | None) -> LogPosition:
+    return LogPosition(*map(int, str(fact).split())) if fact else NOWHERE
 
 
 def _asked(topic: NewTopic, config: BrokerConfig) -> CreatableTopic:

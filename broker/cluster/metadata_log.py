@@ -8,7 +8,7 @@ them; it may be some images further than the one before.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.image.image import EMPTY
@@ -35,6 +35,21 @@ class ReadImage(NamedTuple):
 
     image: MetadataImage = EMPTY
     timestamp_ms: int = NO_TIMESTAMP
+
+
+class LogPosition(NamedTuple):
+    """A place in the metadata log: an offset, and the leader epoch there."""
+
+    epoch: int
+    offset: int
+
+    @classmethod
+    def of(cls, image: MetadataImage) -> LogPosition:
+        """How far an image is."""
+        return cls(image.epoch, image.offset)
+
+
+NOWHERE: Final = LogPosition(-1, -1)
 
 
 class MetadataLog:
@@ -80,6 +95,19 @@ class MetadataLog:
                 f"the controllers at {every} cannot be followed: {error}"
             ) from error
         self._note()
+
+    def why_behind(self, known: LogPosition) -> str:
+        """Why this is not the log that was read to there; nothing if it may be."""
+        image = self.newest.image
+        if image.epoch >= known.epoch and image.offset >= known.offset:
+            return ""
+        return (
+            "the metadata log of the controllers is older than what this broker has"
+            f" applied: it ends at offset {image.offset} of epoch {image.epoch}, and"
+            f" here it was read to offset {known.offset} of epoch {known.epoch}; if"
+            " they were made anew, or restored from a copy, start this broker with"
+            " empty directories (log.dirs)"
+        )
 
     def identify(self, node_id: int, directory_id: bytes) -> None:
         """Read from now on as this node of the cluster."""

@@ -26,6 +26,7 @@ from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
 
 from .features import CLAIMED
+from .metadata_log import LogPosition
 from .usable_options import UsableOptions
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class Coordinators(Protocol):
 class Actions(Protocol):
     """What of a broker follows from what was decided, besides its replicas."""
 
-    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
-        """These are gone."""
+    async def delete_topics(self, topic_ids: Iterable[bytes], *, keeps: bool) -> None:
+        """These are gone. ``keeps``: they were already when this broker started."""
 
     async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
         """Who may do what, and delegation tokens."""
@@ -108,6 +109,7 @@ class Publisher:
         node_id: int,
     ) -> None:
         self.image: MetadataImage = EMPTY
+        self._decided: MetadataImage = EMPTY  # by this one partitions are led
         self._topics = topics
         self._resources = resources
         self._replicas = replicas
@@ -118,8 +120,14 @@ class Publisher:
         self._refused: set[bytes] = set()  # topics that could not be kept, until now
 
     def decided(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
-        """What the controllers decided on a partition last."""
-        found = _known(self.image, topic_partition)
+        """What the controllers decided on a partition last, once the catalogue has it.
+
+        A name may have another topic by now, of which that does not say anything.
+        """
+        image, topic = self._decided, self._topics.get(topic_partition.topic)
+        if topic is None or image.topic_ids.get(topic.name) != topic.topic_id:
+            return None
+        found = _partition(image, topic.topic_id, topic_partition.partition)
         return None if found is None else _decision(found)
 
     async def publish(self, before: MetadataImage, after: MetadataImage) -> None:
@@ -131,7 +139,7 @@ class Publisher:
             ids |= {topic.topic_id for topic in self._topics}
         again = self._refused & after.topics.keys()  # nothing may be against them now
         ids |= again
-        refused = await self._publish_topics(ids, after)
+        refused = await self._publish_topics(ids, after, is_first=is_first)
         named = {after.topics[each].name for each in ids if each in after.topics}
         named |= {each.name for each in options if each.kind == _OF_TOPIC}
         await self._publish_topic_options(named, after)
@@ -141,13 +149,13 @@ class Publisher:
         self._refused = refused  # not before: this may be done once more
 
     async def _publish_topics(
-        self, ids: Iterable[bytes], image: MetadataImage
+        self, ids: Iterable[bytes], image: MetadataImage, *, is_first: bool
     ) -> set[bytes]:
         """Have the topics of the image; returns those that cannot be kept yet."""
         topics = self._topics
         gone = [each for each in ids if topics.by_id(each) and each not in image.topics]
         if gone:
-            await self._delete(gone)
+            await self._delete(gone, keeps=is_first)
         there = [image.topics[each] for each in ids if each in image.topics]
         new = [each for each in there if topics.by_id(each.topic_id) is None]
         made = await topics.take_topics([self._new_topic(each, image) for each in new])
@@ -168,9 +176,9 @@ class Publisher:
             await topics.create_partitions(wider)
         return refused
 
-    async def _delete(self, topic_ids: list[bytes]) -> None:
+    async def _delete(self, topic_ids: list[bytes], *, keeps: bool) -> None:
         try:
-            await self._actions.delete_topics(topic_ids)
+            await self._actions.delete_topics(topic_ids, keeps=keeps)
         except KafkaStorageError as error:
             if any(map(self._topics.by_id, topic_ids)):
                 raise  # nothing has happened
@@ -209,9 +217,12 @@ class Publisher:
             for number, partition in image.topics[each].partitions.items()
             if each in again or partition != _partition(before, each, number)
         }
-        await self._topics.set_leader_epochs(
-            {place: each.leader_epoch for place, each in decisions.items()}
+        await self._topics.take_leader_epochs(
+            {place: each.leader_epoch for place, each in decisions.items()},
+            LogPosition.of(image),
+            is_news=self._has_others(decisions, before, image),
         )
+        self._decided = image
         for place, partition in decisions.items():
             self._replicas.decide(place, _decision(partition))
         for place, partition in decisions.items():
@@ -230,6 +241,25 @@ class Publisher:
         ]
         if gone:
             await self._actions.give_away(gone, keeps=before is EMPTY)
+
+    def _has_others(
+        self,
+        decisions: Mapping[TopicPartition, PartitionImage],
+        before: MetadataImage,
+        image: MetadataImage,
+    ) -> bool:
+        """Whether there are other topics, or other partitions that are ours."""
+        if before.topic_ids is not image.topic_ids and (
+            before.topic_ids != image.topic_ids
+        ):
+            return True
+        return any(
+            self._is_ours(each) != self._is_ours(_known(before, place))
+            for place, each in decisions.items()
+        )
+
+    def _is_ours(self, partition: PartitionImage | None) -> bool:
+        return partition is not None and self._node_id in partition.replicas
 
     def _tell_coordinators(
         self,

@@ -262,17 +262,7 @@ class Topics(TopicIndex):
 
     async def set_leader_epochs(self, epochs: Mapping[TopicPartition, int]) -> None:
         """Commit the leader epochs of partitions; an epoch never falls."""
-
-        def decide() -> Change:
-            changed = {
-                topic_partition: info._replace(leader_epoch=epoch)
-                for topic_partition, epoch in epochs.items()
-                if (info := self.partition(topic_partition)) is not None
-                and info.leader_epoch < epoch
-            }
-            return self._put(changed)
-
-        await self._catalog.change(decide)
+        await self._catalog.change(lambda: self._put(self._raised(epochs)))
 
     async def bump_leader_epochs(self) -> None:
         """Commit leader epochs that are higher by one, after an unclean stop."""
@@ -342,6 +332,17 @@ class Topics(TopicIndex):
         except KafkaError as error:
             return error
         return None
+
+    def _raised(
+        self, epochs: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, PartitionInfo]:
+        """Those whose epoch is higher than it was."""
+        return {
+            topic_partition: info._replace(leader_epoch=epoch)
+            for topic_partition, epoch in epochs.items()
+            if (info := self.partition(topic_partition)) is not None
+            and info.leader_epoch < epoch
+        }
 
     def _decide_written(self) -> Change:
         unmarked, self._unmarked = self._unmarked, {}

@@ -235,7 +235,7 @@ class Joining:
             self._topics, services.replica_manager, services.bugs
         ):
             membership.identity = identity._replace(previous_epoch=NO_EPOCH)
-        await self.member.join(self._publish)
+        await self.member.join(self._publish, self._topics.read_until)
         self._go_on(self._directories.run(), "places of partitions")
 
     async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
@@ -299,15 +299,17 @@ class Joining:
 
     # What follows from what was decided (Actions)
 
-    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
-        """These are gone."""
+    async def delete_topics(self, topic_ids: Iterable[bytes], *, keeps: bool) -> None:
+        """These are gone. ``keeps``: they were already when this broker started."""
         from odradek.broker.handlers.topics.topic_deletion import delete_topics
 
-        gone = list(topic_ids)
-        for topic in filter(None, map(self._topics.by_id, gone)):
+        gone = list(filter(None, map(self._topics.by_id, topic_ids)))
+        for topic in gone:
             for each in topic.partitions:
                 self._fetchers.forget(TopicPartition(topic.name, each.partition))
-        await delete_topics(self._services, gone)
+        if keeps:
+            gone = await self._given_away.set_topics_aside(gone)
+        await delete_topics(self._services, [each.topic_id for each in gone])
 
     async def publish_rights(self, before: MetadataImage, after: MetadataImage) -> None:
         """Who may do what, and delegation tokens, where this broker asks for them."""

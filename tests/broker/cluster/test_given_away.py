@@ -88,6 +88,37 @@ async def test_what_a_start_finds_is_kept(tmp_path: Path) -> None:
     assert kept.endswith("-stray")
 
 
+async def test_a_topic_that_the_cluster_has_no_more_is_kept_at_a_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await with_a_record(broker)
+    async with replicas(tmp_path, files) as broker:
+        await broker.topics.create_topic("never-written", 1)
+        topics = list(broker.topics)
+        assert await given_away(broker).set_topics_aside(topics) == topics
+        assert not broker.logs.has_directory(T0)
+        assert not is_written(broker)
+    (kept,) = names(files)
+    assert kept.endswith("-stray")
+    (said,) = [x.getMessage() for x in caplog.records if "not have" in x.getMessage()]
+    assert said.endswith("-stray: t")
+
+
+async def test_a_topic_that_cannot_be_set_aside_is_not_deleted_yet(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await with_a_record(broker)
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        files.fail("rename")
+        assert await given_away(broker).set_topics_aside(list(broker.topics)) == []
+        files.heal()
+        assert broker.logs.has_directory(T0)
+
+
 async def test_whose_directory_was_lost_before_is_not_missed(tmp_path: Path) -> None:
     files = FakeFiles()
     async with replicas(tmp_path, files) as broker:

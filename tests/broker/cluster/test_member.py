@@ -7,6 +7,7 @@ import pytest
 
 from odradek.broker.cluster.member import Member
 from odradek.broker.cluster.membership import Identity, Stage
+from odradek.broker.cluster.metadata_log import LogPosition
 from odradek.broker.config.cluster_options import ClusterOptions
 from odradek.broker.quorum.image.image import Endpoint, MetadataImage
 from odradek.broker.runtime.bugs import Bugs
@@ -34,6 +35,17 @@ class SoonClock(SystemClock):
 
     async def sleep(self, delay_ms: float) -> None:
         await asyncio.sleep(0)
+
+
+class JumpingClock(SystemClock):
+    """By which much time has passed whenever somebody looks."""
+
+    def __init__(self) -> None:
+        self._looked_count = 0
+
+    def monotonic_ms(self) -> int:
+        self._looked_count += 1
+        return self._looked_count * 10**9
 
 
 class HastyClock(SystemClock):
@@ -88,6 +100,32 @@ async def test_it_registers_applies_what_there_was_and_is_let_in() -> None:
         await made.leave()
         assert made.membership.stage is Stage.GONE
     assert quorum.asked[-1].want_shut_down
+
+
+async def test_controllers_that_have_forgotten_are_not_followed() -> None:
+    """The topics that they do not have any more would go here as well."""
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum, JumpingClock()) as (made, images):
+        with pytest.raises(StartError) as raised:
+            await made.join(applier(images), LogPosition(3, 50))
+    assert "at offset 0 of epoch 1" in str(raised.value)
+    assert "read to offset 50 of epoch 3" in str(raised.value)
+    assert (quorum.asked, images) == ([], [])
+
+
+async def test_what_was_known_before_is_read_before_anything_is_applied() -> None:
+    """Who has just lost the lead may answer once more."""
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        joining = asyncio.create_task(made.join(applier(images), LogPosition(2, 1)))
+        await until(lambda: bool(made._log.newest.image.topic_ids))
+        assert quorum.asked == []
+        quorum.elect()
+        quorum.write(topic("b"))
+        await joining
+    assert set(images[0].topic_ids) == {"a", "b"}
 
 
 async def test_what_does_not_come_is_not_waited_for_longer() -> None:

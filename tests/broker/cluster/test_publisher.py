@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.cluster.metadata_log import NOWHERE, LogPosition
 from odradek.broker.cluster.publisher import Publisher
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
@@ -26,7 +27,7 @@ from odradek.protocol.metadata_records import (
 from odradek.protocol.schema import Message
 from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
-from tests.broker.cluster.cluster_state import partition, topic, topic_id
+from tests.broker.cluster.cluster_state import broker, partition, topic, topic_id
 from tests.broker.quorum.image.states import state
 
 US, ANOTHER = 1, 2
@@ -44,6 +45,7 @@ class World:
         self.looked_at: list[TopicPartition] = []
         self.recovering: list[tuple[bytes, int, int]] = []
         self.gone: list[tuple[set[TopicPartition], bool]] = []
+        self.deletions: list[bool] = []  # whether what is here of them is kept
         self.image: MetadataImage = EMPTY
         self.fails_before = self.fails_after = self.fails_late = False
         self.publisher = Publisher(self.topics, self.resources, self, self, self, US)
@@ -71,7 +73,8 @@ class World:
     ) -> None:
         self.recovering.append((topic_id, number, decided.leader_epoch))
 
-    async def delete_topics(self, topic_ids: Iterable[bytes]) -> None:
+    async def delete_topics(self, topic_ids: Iterable[bytes], *, keeps: bool) -> None:
+        self.deletions.append(keeps)
         if self.fails_before:
             raise KafkaStorageError("the catalogue has no room")
         for deletion in await self.topics.begin_deletions(topic_ids):
@@ -193,6 +196,44 @@ async def test_nothing_is_passed_over_by_the_second_try(tmp_path: Path) -> None:
         assert at.leaders == {TopicPartition("a", 0): US}
 
 
+async def test_nobody_leads_by_what_the_catalogue_does_not_have_yet(
+    tmp_path: Path,
+) -> None:
+    place = TopicPartition("a", 0)
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), partition("a", 0, ANOTHER))
+        ours = partition("a", 0, US)
+        ours.leader_epoch = 4
+        before, at.image, at.fails_late = at.image, state(topic("a"), ours), True
+        with pytest.raises(KafkaStorageError):
+            await at.publisher.publish(before, at.image)
+        decided = at.publisher.decided(place)
+        assert decided is not None
+        assert decided.leader == ANOTHER
+        at.fails_late = False
+        await at.publisher.publish(before, at.image)
+        assert at.leaders == {place: US}
+
+
+async def test_a_new_topic_is_not_led_as_the_old_one_of_its_name(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(topic("a"), partition("a", 0, US))
+        other, part = topic("a"), partition("other", 0, US)
+        other.topic_id = topic_id("other")
+        before, at.image, at.fails_late = at.image, state(other, part), True
+        with pytest.raises(KafkaStorageError):
+            await at.publisher.publish(before, at.image)
+        assert at.publisher.decided(TopicPartition("a", 0)) is None
+
+
+async def test_who_has_no_topics_has_begun_nothing(tmp_path: Path) -> None:
+    async with world(tmp_path) as at:
+        await at.publish(broker(3))
+        assert not at.topics.begun.is_set()
+
+
 async def test_options_that_are_none_here_are_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -243,6 +284,30 @@ async def test_what_was_deleted_while_we_were_away_is_deleted(tmp_path: Path) ->
         assert at.names() == {"a": 1, "b": 0}
         await at.publish(topic("b"))
         assert at.names() == {"b": 0}
+        assert at.deletions == [True], "nobody knows why it is here"
+        await at.publish(topic("c"))
+        assert at.deletions == [True, False]
+
+
+async def test_how_far_the_log_was_read_is_known_to_the_next_start(
+    tmp_path: Path,
+) -> None:
+    async with world(tmp_path) as at:
+        assert at.topics.read_until == NOWHERE
+        await at.publish(topic("a"), partition("a", 0, ANOTHER))
+        assert at.topics.read_until == LogPosition(1, 1)
+        in_sync = partition("a", 0, ANOTHER, ANOTHER, 3)
+        await at.publish(topic("a"), in_sync, broker(3), broker(4))
+        assert at.topics.read_until == LogPosition(1, 1), "that is worth no commit"
+        ours = partition("a", 0, ANOTHER, ANOTHER, US)
+        await at.publish(topic("a"), ours, broker(3), broker(4), broker(5))
+    async with world(tmp_path) as at:
+        assert at.topics.read_until == LogPosition(1, 4)
+        at.image = state(topic("a"), ours)
+        newer = partition("a", 0, ANOTHER, ANOTHER, US)
+        newer.leader_epoch = 4
+        await at.publish(topic("a"), newer, *map(broker, range(3, 9)))
+        assert at.topics.read_until == LogPosition(1, 7)
 
 
 async def test_a_name_that_has_another_topic_now(tmp_path: Path) -> None:
