@@ -42,6 +42,11 @@ class AppliedImage:
         self._changed = asyncio.Event()  # another one for each image
         self._turn = asyncio.Lock()
 
+    def has_unfenced(self, broker_id: int) -> bool:
+        """Whether it says that clients may come to that broker."""
+        broker = self.found.image.brokers.get(broker_id)
+        return broker is not None and not broker.is_fenced
+
     async def take(self, newer: ReadImage) -> None:
         """Apply an image.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.directory.log_directory import NO_EPOCH
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.storage.directory.log_manager import LogManager
+
+_NAMED_MAX: Final = 10
 
 _logger = logging.getLogger(__name__)
 
@@ -56,21 +58,29 @@ class KeptEpoch:
         """Whether something is lost: nobody is told the epoch then, nor the next time.
 
         Damage inside of a log counts, also if it is older; so do logs that are gone, or
-        cannot be opened. All are open now, if the last stop was not a clean one.
+        cannot be opened. All are open now, if the last stop was not a clean one. A copy
+        of the catalogue does not know of all that was here.
         """
+        found = []
+        if topics.is_restored:
+            found.append("the catalogue is the copy of one that was lost")
         if not self._log_manager.was_clean:
             try:
                 await replica_manager.open_all()
-            except Exception as error:  # of one log: it is offline now
+            except Exception as error:  # nobody knows which were not read
                 bugs.record("logs after an unclean stop", error)
-        damaged = [each for each in self._log_manager.logs() if len(each.damage)]
-        if not damaged and not topics.offline:
+                found.append("not all logs could be read")
+        logs = self._log_manager.logs()
+        damaged = [str(each.topic_partition) for each in logs if len(each.damage)]
+        if damaged:
+            found.append(f"{len(damaged)} logs are damaged: {_some(damaged)}")
+        if topics.offline:
+            offline = sorted(map(str, topics.offline))
+            found.append(f"{len(offline)} are gone or cannot be used: {_some(offline)}")
+        if not found:
             return False
         _logger.warning(
-            "controllers are not told that nothing is lost here: %d logs are damaged,"
-            " %d offline",
-            len(damaged),
-            len(topics.offline),
+            "controllers are not told that nothing is lost here: %s", "; ".join(found)
         )
         await self.keep(NO_EPOCH)
         return True
@@ -82,5 +92,11 @@ class KeptEpoch:
                 continue
             directory.broker_epoch = broker_epoch
             if self._outlives_kills or broker_epoch == NO_EPOCH:
-                with suppress(KafkaStorageError):  # it is not the controllers' then
+                # A directory that fails, or is gone, is not the controllers' then.
+                with suppress(KafkaStorageError, OSError):
                     await self._disk_threads.run(directory.keep_epoch)
+
+
+def _some(names: list[str]) -> str:
+    more = " and others" if len(names) > _NAMED_MAX else ""
+    return ", ".join(names[:_NAMED_MAX]) + more

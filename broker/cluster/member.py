@@ -182,6 +182,11 @@ class Member:
         self._woken.set()
         timeout_ms = self._options.registration_timeout_ms
         await self._await_stage(Stage.SERVING, timeout_ms, "the broker stays fenced")
+        # Whoever comes then is told of us, too.
+        if not await self._await(
+            lambda: self._applied.has_unfenced(self.node_id), timeout_ms
+        ):
+            raise self._late("the metadata log has the broker fenced", timeout_ms)
 
     async def leave(self) -> None:
         """Give what this broker leads to others, as far as there are some.
@@ -281,6 +286,7 @@ class Member:
                 self._check(newest.image)
                 await self._applied.take_at_last(newest)
                 self.membership.applied(newest.image.offset)
+                self._news.set()
 
     async def _until_failure(self, work: Coroutine[None, None, None]) -> None:
         try:

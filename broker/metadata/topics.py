@@ -65,6 +65,13 @@ class Topics(TopicIndex):
         return self._catalog.no_room_count
 
     @property
+    def is_restored(self) -> bool:
+        """Whether the start took the catalogue's copy: which is of the last change of a
+        topic, and may not know of partitions that were written since.
+        """
+        return self._catalog.store.is_restored
+
+    @property
     def change_count(self) -> int:
         """How many changes the catalogue has seen."""
         return self._catalog.change_count

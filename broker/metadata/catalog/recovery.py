@@ -129,6 +129,7 @@ def _restore(
             f"{path} {what_is_wrong}, and so is its copy {backup} ({error}); both are "
             "kept"
         ) from error
+    store.is_restored = True
     store.take_producer_ids(_PRODUCER_IDS_SKIPPED)
     kept = f"; it is kept as {set_aside}" if set_aside else ""
     _logger.error("%s %s: going on with %s%s", path, what_is_wrong, backup, kept)

@@ -69,6 +69,7 @@ class CatalogStore:
         self, path: Path, schema: tuple[str, ...] = SCHEMA, *, is_durable: bool = True
     ) -> None:
         self.path = path
+        self.is_restored = False  # of its copy: the last changes may be missing
         self._level = "FULL" if is_durable else "NORMAL"
         self._user: int | None = get_ident()  # the thread; None: who takes it
         self._connection = sqlite3.connect(

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster.kept_epoch import KeptEpoch
+from odradek.broker.metadata.catalog.recovery import CATALOG
 from odradek.broker.replica.decisions import Decisions
 from odradek.protocol.errors import NotLeaderOrFollower
 from odradek.protocol.record_batch import BATCH_OVERHEAD
@@ -76,11 +77,50 @@ async def test_who_has_lost_records_names_no_epoch(tmp_path: Path) -> None:
         assert kept(broker).previous == 8
 
 
-async def test_who_has_lost_a_directory_names_no_epoch(tmp_path: Path) -> None:
+async def test_who_has_lost_a_directory_names_no_epoch(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     files = await kill(tmp_path)
     files.rmtree(LOG_DIR / str(T0))
     async with replicas(tmp_path, files) as broker:
         assert await forgets(broker)
+    assert "1 are gone or cannot be used: t-0" in caplog.text
+
+
+async def test_who_goes_on_with_a_copy_of_the_catalogue_names_no_epoch(
+    tmp_path: Path,
+) -> None:
+    """It is older than the first records, so what is gone since is not missed."""
+    files = await kill(tmp_path)
+    (tmp_path / CATALOG).write_bytes(b"damaged")
+    for suffix in ("-wal", "-shm"):
+        (tmp_path / f"{CATALOG}{suffix}").unlink(missing_ok=True)
+    files.rmtree(LOG_DIR / str(T0))
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        assert not broker.topics.offline
+        assert await forgets(broker)
+    async with replicas(tmp_path, files) as broker:
+        assert kept(broker).previous == -1
+
+
+async def test_who_has_not_read_all_logs_names_no_epoch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail() -> None:
+        raise AssertionError("a bug")
+
+    files = await kill(tmp_path)
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        monkeypatch.setattr(broker.manager, "open_all", fail)
+        assert await forgets(broker)
+        assert len(broker.bugs) == 1
+
+
+async def test_a_directory_that_is_gone_ends_no_start(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        files.rmtree(LOG_DIR)
+        await kept(broker).keep(EPOCH)
 
 
 async def test_without_commit_a_kill_may_have_lost_anything(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ async def test_it_registers_applies_what_there_was_and_is_let_in() -> None:
         assert made.membership.stage is Stage.RECOVERING
         await made.serve()
         assert made.membership.stage is Stage.SERVING
+        assert not made.image.brokers[1].is_fenced, "clients are told of us"
         quorum.write(topic("b"))
         assert await made.applied_until(lambda it: "b" in it.topic_ids, 100_000)
         assert set(images[-1].topic_ids) == {"a", "b"}
