@@ -18,6 +18,7 @@ from confluent_kafka import TopicPartition
 
 from tests.client.live import wait_until
 from tests.crash.exactly_once_worker import (
+    END_AFTER_ABORT,
     GROUP,
     OVER,
     SOURCE,
@@ -144,11 +145,11 @@ class Transactions:
                     _retried(lambda: producer.commit_transaction(5))
                 wanted.add(number)
             except confluent_kafka.KafkaException as error:
-                if not error.args[0].txn_requires_abort():
-                    return number  # a later one fences what is left of it
-                with contextlib.suppress(confluent_kafka.KafkaException):
-                    _retried(lambda: producer.abort_transaction(5))
-                    continue
+                # The next producer fences what is left of it. With this one numbers
+                # of messages might be used again: see `exactly_once_worker`.
+                if error.args[0].txn_requires_abort():
+                    with contextlib.suppress(confluent_kafka.KafkaException):
+                        _retried(lambda: producer.abort_transaction(5))
                 return number
         return number
 
@@ -175,6 +176,7 @@ class Workers:
     def _start(self, number: int) -> subprocess.Popen[bytes]:
         module = "tests.crash.exactly_once_worker"
         words = [sys.executable, "-m", module, self._addresses, f"worker-{number}"]
+        words.append(END_AFTER_ABORT)
         return subprocess.Popen(words)
 
     def look(self) -> None:

@@ -33,6 +33,7 @@ OPTIONS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
     # So that who is away, or lags, is soon without a say.
     "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "1000",
     "replica.lag.time.max.ms": "2000",
 }
 _OF_CONTROLLERS = frozenset({"broker.session.timeout.ms"})
