@@ -43,3 +43,6 @@ class OtherBrokers(Protocol):
 
     def ask_state(self, broker_id: int, question: StateQuestion) -> Parked[Any]:
         """Ask the share coordinator at that broker; NETWORK_EXCEPTION: no answer."""
+
+    def end_of(self, broker_id: int, topic_partition: TopicPartition) -> Parked[int]:
+        """Where readers see a partition end that is led there; -1: it is not said."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.other_brokers import OtherBrokers
     from odradek.broker.coordinator.share.anywhere import ShareStates
     from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.shortage import Shortage
@@ -132,6 +133,11 @@ class Services(Protocol):
     @property
     def share_states_in_use(self) -> ShareCoordinator | None:
         """The same. None: no share group has done anything, and it is not loaded."""
+        ...
+
+    @property
+    def other_brokers(self) -> OtherBrokers | None:
+        """Those of the cluster. None: this one leads everything."""
         ...
 
     @property

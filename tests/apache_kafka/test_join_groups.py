@@ -25,6 +25,7 @@ from tests.apache_kafka.spread import (
 from tests.apache_kafka.test_join import US
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
+from tests.share_member import ShareAdmin
 from tests.streams_member import StreamsMember
 
 SENT_AT_ONCE = 30
@@ -43,12 +44,27 @@ def joined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spread]:
         yield made
 
 
+def topic_id_of(joined: Spread, topic: str) -> bytes:
+    client = joined.admin(joined.kafka)
+    found: list[bytes] = []
+
+    def is_known() -> bool:
+        """Whoever is asked may not have heard of it yet."""
+        told = client.describe_topics(TopicCollection([topic]))[topic]
+        try:
+            topic_id = str(told.result(PATIENCE_S).topic_id)
+        except confluent_kafka.KafkaException:
+            return False
+        found.append(b64decode(topic_id + "=="))
+        return True
+
+    wait_until(is_known, PATIENCE_S)
+    return found[0]
+
+
 def state_leaders(joined: Spread, topic: str) -> list[int]:
     """Who keeps the states of the share group that is named like the topic."""
-    wanted = TopicCollection([topic])
-    client = joined.admin(joined.kafka)
-    told = client.describe_topics(wanted)[topic].result(PATIENCE_S)
-    topic_id = b64decode(str(told.topic_id) + "==")
+    topic_id = topic_id_of(joined, topic)
     return [
         BROKERS[
             partition_for(key_text(ShareKey(topic, topic_id, number)), len(BROKERS))
@@ -89,6 +105,9 @@ def test_a_share_group_goes_on_whoever_leads(
         "again": lambda: back(OTHER),
     }
     java.play_at(joined.kafka.address, "Shares", "moved", name, deeds)
+    broker = joined.ours if coordinator == US else joined.kafka
+    with ShareAdmin(broker.address, name) as asked:
+        assert [each.lag for each in asked.places().values()] == [0] * len(BROKERS)
 
 
 class Reader:

@@ -110,9 +110,12 @@ class Moving(Joined):
         topics = self.admin(self.kafka).list_topics(timeout=PATIENCE_S).topics
         wanted = set(self.ids)
         return all(
-            set(partition.isrs) == set(partition.replicas) == wanted
+            name in topics
+            and all(
+                set(partition.isrs) == set(partition.replicas) == wanted
+                for partition in topics[name].partitions.values()
+            )
             for name in self.topics
-            for partition in topics[name].partitions.values()
         )
 
     def move(self, to: Sequence[int]) -> None:

@@ -34,6 +34,9 @@ class FakeOtherBrokers:
     def ask_state(self, broker_id: int, question: Any) -> Any:
         return self._ask(broker_id, question)
 
+    def end_of(self, broker_id: int, topic_partition: TopicPartition) -> Any:
+        return self._ask(broker_id, topic_partition)
+
     def _ask(self, broker_id: int, what: Any) -> Any:
         self.asked.append((broker_id, what))
         self.answers.append(Parked())

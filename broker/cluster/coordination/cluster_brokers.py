@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from odradek.broker.cluster.controller_channel import ControllerChannel
 from odradek.broker.quorum.image.image import NO_LEADER
 
+from .end_questions import EndQuestions
 from .marker_questions import AskedMarker, MarkerQuestions
 from .questions import Questions
 from .state_questions import StateQuestions
@@ -95,6 +96,11 @@ class ClusterBrokers:
         return self._to(broker_id, kind.name, kind).ask(
             kind.key_of(question), question, question.key.group_id
         )
+
+    def end_of(self, broker_id: int, topic_partition: TopicPartition) -> Parked[int]:
+        """Where readers see that partition end, as its leader says."""
+        ends = self._to(broker_id, "ends", EndQuestions())
+        return ends.ask(topic_partition, topic_partition)
 
     def look_again(self) -> None:
         """The image is another one: what is asked of who is away is given up.

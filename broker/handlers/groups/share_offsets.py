@@ -39,14 +39,14 @@ from odradek.protocol.messages.share_offsets import (
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID
 
+from .share_lag import UNKNOWN_LAG, ends_of, lag_of
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from odradek.broker.coordinator.share.service import Results
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.requests.context import RequestContext
-
-UNKNOWN_LAG = -1
 
 
 class _Asked(NamedTuple):
@@ -128,8 +128,8 @@ async def _described(
             group_id=group_id, error_code=error.code, error_message=str(error)
         )
     keys = [key for each in topics for key in each.keys(group_id)]
-    await _open(ctx, topics)
     found = await _now(ctx.services.share_states_anywhere.summarise(keys, dict))
+    ends = await ends_of(ctx, _places(topics))
     return DescribeShareGroupOffsetsResponseGroup(
         group_id=group_id,
         topics=[
@@ -137,7 +137,7 @@ async def _described(
                 topic_name=each.name,
                 topic_id=each.topic_id,
                 partitions=[
-                    _place(ctx, each, number, found, group_id)
+                    _place(ctx, each, number, found, group_id, ends)
                     for number in each.partitions
                 ],
             )
@@ -176,19 +176,13 @@ def _asked(
     return _Asked(name, ctx.services.metadata.get(name), partitions)
 
 
-async def _open(ctx: RequestContext, topics: Iterable[_Asked]) -> None:
-    """Have partitions open, and their ends where readers see them."""
-    replica_manager = ctx.services.replica_manager
-    wanted = [
+def _places(topics: Iterable[_Asked]) -> list[TopicPartition]:
+    return [
         TopicPartition(each.name, number)
         for each in topics
         for number in each.partitions
         if each.has(number)
     ]
-    await replica_manager.open(wanted)
-    hidden = replica_manager.visible_ends.hidden(wanted)
-    if hidden:
-        await replica_manager.visible_ends.wait(hidden)
 
 
 def _place(
@@ -197,6 +191,7 @@ def _place(
     number: int,
     found: dict[ShareKey, StateSummary | KafkaError],
     group_id: str,
+    ends: Mapping[TopicPartition, int],
 ) -> DescribeShareGroupOffsetsResponsePartition:
     summary: StateSummary | KafkaError = StateSummary()
     if asked.error is not None:
@@ -217,24 +212,8 @@ def _place(
         partition_index=number,
         start_offset=summary.start,
         leader_epoch=summary.leader_epoch,
-        lag=_lag(ctx, TopicPartition(asked.name, number), summary),
+        lag=lag_of(summary, ends.get(TopicPartition(asked.name, number))),
     )
-
-
-def _lag(
-    ctx: RequestContext, topic_partition: TopicPartition, summary: StateSummary
-) -> int:
-    """How many records are not done; what is done behind the start does not count."""
-    if summary.start == NO_START or summary.complete_count < 0:
-        return UNKNOWN_LAG
-    try:
-        partition = ctx.services.replica_manager.partition(topic_partition)
-    except KafkaError:  # deleted meanwhile
-        return UNKNOWN_LAG
-    if not partition.leadership.replicas.is_leader:
-        return UNKNOWN_LAG  # its end is known to who leads it
-    left = partition.view.high_watermark - summary.start - summary.complete_count
-    return max(left, 0)
 
 
 @answers_errors(DescribeShareGroupOffsetsRequest)

@@ -274,10 +274,19 @@ public class Shares extends Scenes {
                 if (!deed.isEmpty()) {
                     ask(deed);
                 }
-                write(count, count + 99);
+                writeToThree(count, count + 99);
                 count += 100;
                 int wanted = count;
                 until("all", () -> accepted.size() == wanted, () -> accept(member, accepted));
+            }
+        }
+    }
+
+    private static void writeToThree(int first, int last) {
+        try (KafkaProducer<String, String> producer = producer()) {
+            for (int value = first; value <= last; value++) {
+                producer.send(
+                    new ProducerRecord<>(topic, value % 3, null, String.valueOf(value)));
             }
         }
     }
