@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,10 +12,15 @@ from hypothesis import strategies as st
 
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.handlers.records import usual_produce
+from odradek.broker.metadata.topic import NewTopic
+from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.short_ways import ShortWays
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.acls import ResourceType
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.headers import decode_request_header
 from odradek.protocol.messages.produce import ProduceRequest
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.producers.append_info import AppendOrigin
@@ -27,7 +33,8 @@ from tests.broker.handlers.records.test_usual_produce import (
     request,
 )
 from tests.broker.handlers.verification_rig import ScriptedCoordinator
-from tests.fakes.replicas import batch_of, marker_of
+from tests.fakes.recorded import recorded
+from tests.fakes.replicas import batch_of, marker_of, replicas
 from tests.fakes.two_ways import Way, two_ways
 
 VERIFIED = {"transaction_partition_verification_enable": True}
@@ -247,6 +254,30 @@ async def test_in_a_cluster_the_coordinator_may_be_another_broker(
         await ask_both(ways, LAST, in_transaction(0, 1))
         assert ways[0].short_count == 0
         assert len(told[0].asked) == 2, "by the long way alone"
+
+
+async def test_what_clients_produce_in_transactions_is_usual(tmp_path: Path) -> None:
+    known = Counter[str]()
+    async with replicas(tmp_path) as broker:
+        for client, version, frame in recorded(ApiKey.PRODUCE):
+            _, position = decode_request_header(frame)
+            asked, _ = decoder(ProduceRequest, version)(frame, position)
+            if asked.transactional_id is None or version < FIRST:
+                continue
+            for each in asked.topic_data:
+                topic_id = each.topic_id if any(each.topic_id) else None
+                topic = NewTopic(each.name or client, 1, {}, topic_id)
+                await broker.topics.create_topics([topic])
+            ways = ShortWays("")
+            short = usual_produce.UsualProduce(broker.services, version, ways)
+            short(ConnectionInfo(), frame)
+            known[client] += sum(map(bool, short._heads.values()))
+    assert known == {
+        "franz-go": 1,
+        "java-clients": 1,
+        "kafka-python": 1,
+        "librdkafka": 1,
+    }, "aiokafka asks by a version that is older"
 
 
 async def test_who_may_not_use_the_transactional_id_goes_the_long_way(

@@ -1,6 +1,7 @@
 """AddPartitionsToTxn on the short way and the long one: the same answers and logs."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,10 +14,17 @@ from hypothesis import strategies as st
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
 from odradek.broker.handlers.transactions.usual_addition import UsualAddition
 from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.short_ways import ShortWays
 from odradek.protocol.acls import ResourceType
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_request,
+)
 from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -24,6 +32,8 @@ from odradek.protocol.messages.transactions import (
     EndTxnRequest,
 )
 from odradek.protocol.schema import Request
+from tests.fakes.recorded import recorded
+from tests.fakes.replicas import replicas
 from tests.fakes.transactions import TransactionClient
 from tests.fakes.two_ways import Way, two_ways
 
@@ -207,6 +217,25 @@ async def test_what_brokers_ask_takes_no_short_way(tmp_path: Path) -> None:
         frame = memoryview(encode_request(addition(T), 3, 77, "client")[4:])
         for _ in range(2):
             assert short(ways[0].connections[0], frame) is None
+
+
+async def test_what_clients_add_is_usual(tmp_path: Path) -> None:
+    known = Counter[str]()
+    async with replicas(tmp_path) as broker:
+        services, connection = broker.services, ConnectionInfo()
+        await services.transactions.create_topic()
+        for client, version, frame in recorded(ApiKey.ADD_PARTITIONS_TO_TXN):
+            _, position = decode_request_header(frame)
+            asked, _ = decoder(AddPartitionsToTxnRequest, version)(frame, position)
+            for topic in asked.v3_and_below_topics:
+                if services.metadata.get(topic.name) is None:
+                    await broker.create_topic(topic.name, 3)
+            short = UsualAddition(services, version, ShortWays(""))
+            assert short(connection, frame) is None, "it is learnt"
+            known[client] += short(connection, frame) is not None
+    assert known == {"aiokafka": 2, "kafka-python": 1, "librdkafka": 2}, (
+        "the others speak the second protocol"
+    )
 
 
 class Without:
