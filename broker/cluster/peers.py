@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from odradek.broker.replica.partition.replication import Replication
 from odradek.protocol.errors import KafkaError, MalformedRequest
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
 
 ANY_EPOCH = -1
+_RECOVERED_AGAIN_MS: Final = 1_000
 
 
 class Controller(Protocol):
@@ -131,31 +132,55 @@ class Peers:
     ) -> None:
         """What an unclean election has left to us is in order: say so.
 
-        What became of it the metadata say.
+        What became of it the metadata say. Who is refused asks again later.
         """
-        self._changes.propose_besides(topic_id, number, decided, lambda _: None)
+
+        def again() -> None:
+            if self._is_recovering(topic_id, number, decided):
+                self.note_recovered(topic_id, number, decided)
+
+        def on_answer(answer: LeaderAndIsr | KafkaError) -> None:
+            if isinstance(answer, KafkaError):
+                self._clock.call_later(_RECOVERED_AGAIN_MS, again)
+
+        self._changes.propose_besides(topic_id, number, decided, on_answer)
         self._is_wanted.set()
+
+    def _is_recovering(
+        self, topic_id: bytes, number: int, decided: LeaderAndIsr
+    ) -> bool:
+        """Whether the controllers say so, and have decided nothing since."""
+        topic = self._source.image.topics.get(topic_id)
+        found = None if topic is None else topic.partitions.get(number)
+        return (
+            found is not None
+            and found.leader_recovery_state != 0
+            and found.partition_epoch == decided.partition_epoch
+        )
 
     async def run(self) -> None:
         """Ask the controller for what is proposed, as long as somebody proposes."""
         while True:
             await self._is_wanted.wait()
             self._is_wanted.clear()
-            request = self._changes.next_request(self._controller.broker_epoch)
-            if request is None:
-                continue
-            self._is_wanted.set()  # until nothing is left
             try:
-                response = await self._controller.alter_partitions(request)
+                wait_ms = await self._ask()
             except (OSError, KafkaError, MalformedRequest):
                 wait_ms = self._changes.lost()
             except Exception as error:  # else nobody would ask ever again
                 self._bugs.record("in-sync replicas", error)
                 wait_ms = self._changes.lost()
-            else:
-                wait_ms = self._changes.take(response)
+                self._is_wanted.set()
             if wait_ms:
                 await self._clock.sleep(wait_ms)
+
+    async def _ask(self) -> int:
+        """Ask once. Returns after how many milliseconds to ask again."""
+        request = self._changes.next_request(self._controller.broker_epoch)
+        if request is None:
+            return 0
+        self._is_wanted.set()  # until nothing is left
+        return self._changes.take(await self._controller.alter_partitions(request))
 
     def _broker(self, broker_id: int) -> BrokerImage | None:
         return self._source.image.brokers.get(broker_id)

@@ -19,6 +19,7 @@ from .options.error import OptionError
 from .options.foreign import is_dynamic, why_refused
 from .options.foreign_table import foreign_table
 from .options.security.per_listener import is_of_listener
+from .watchers import tell_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -62,8 +63,7 @@ class LiveConfig:
         except OptionError:
             usable = self._usable(everywhere, here)
             self.current = with_changes(self.static, *usable)
-        for observer in self._observers:
-            observer(self.current)
+        tell_all(self._observers, self.current)
 
     def _usable(
         self, everywhere: Mapping[str, str], here: Mapping[str, str]

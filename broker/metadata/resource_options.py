@@ -9,6 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.config.watchers import tell_all
+
 from .catalog.catalog import Catalog, Change
 
 if TYPE_CHECKING:
@@ -102,5 +104,4 @@ class ResourceOptions:
             self._options[resource] = options
         else:
             self._options.pop(resource, None)
-        for watcher in self._watchers:
-            watcher(resource)
+        tell_all(self._watchers, resource)

@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.config.chosen_options import ChosenOptions
+from odradek.broker.config.watchers import tell_all
 from odradek.protocol.errors import InvalidTopic, KafkaError
 from odradek.protocol.uuids import random_uuid
 
@@ -174,8 +175,7 @@ class Topics(TopicIndex):
 
             def apply(_: None) -> None:
                 topic.options = options
-                for watcher in self._watchers:
-                    watcher(topic)
+                tell_all(self._watchers, topic)
 
             if options == topic.options:
                 return Change(lambda _: None)

@@ -100,7 +100,8 @@ class Copies:
         """Have ``act`` cut the log; it is given the time as well.
 
         Raises:
-            KafkaError: the disk fails; the log has failed then.
+            KafkaError: the disk fails, and the log has failed then; or it has no room
+                for that, and nothing was cut.
         """
         await self._replica_manager.checkpointer.close()  # no round is under way
         self.check(partition)
@@ -124,10 +125,10 @@ class Copies:
         return FollowerLog(log, partial(self._write_checkpoints, log))
 
     def _write_checkpoints(self, log: UnifiedLog) -> None:
-        # Of all logs, on the loop: mostly what was written last is below the cut.
+        # Of that directory, on the loop: mostly what was written last is below the cut.
         home = self._log_manager.directories.homes[log.topic_partition]
         if not home.checkpoints.are_below(log):
-            self._log_manager.checkpoint_job()()
+            self._log_manager.checkpoint_job(home)()
 
 
 def _fail_directory(partition: Partition, error: StorageFailure) -> None:

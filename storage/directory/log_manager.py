@@ -334,13 +334,15 @@ class LogManager:
             if log is not None:
                 log.fail(error)
 
-    def checkpoint_job(self) -> Callable[[], None]:
+    def checkpoint_job(self, only: "LogDirectory | None" = None) -> Callable[[], None]:
         """What is to be written to the checkpoints now, as a job for a disk thread.
 
-        One that cannot be written does not keep the others. The job then raises
-        `KafkaStorageError`: if there is one, `DirectoryFailure`.
+        ``only``: to those of that log directory. One that cannot be written does not
+        keep the others. The job then raises `KafkaStorageError`: if there is one,
+        `DirectoryFailure`.
         """
-        homes = [each for each in self.directories if each.failure is None]
+        wanted = self.directories if only is None else [only]
+        homes = [each for each in wanted if each.failure is None]
         found = [(each.checkpoints, self._open_logs(each)) for each in homes]
         return writing_job([(each, each.take(logs)) for each, logs in found])
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from odradek.protocol.errors import KafkaStorageError
-from odradek.storage.files.files import MISSING
+from odradek.storage.files.files import MISSING, DiskFull
 from odradek.storage.indexes.mapped_index import CorruptIndex
 from odradek.storage.producers.snapshot import list_snapshots, snapshot_path
 from odradek.storage.segment.log_segment import LogSegment
@@ -58,7 +58,8 @@ class LogTruncation:
 
         Raises:
             ValueError: ``offset`` is negative.
-            KafkaStorageError: the disk fails; then the log has failed.
+            KafkaStorageError: the disk fails; then the log has failed. But nothing has
+                changed if ``checkpoint`` finds no room (`DiskFull`).
         """
         state, marks = self._state, self._state.watermarks
         local, producers = state.local, state.producers
@@ -79,8 +80,8 @@ class LogTruncation:
                 offset,
                 marks.high.offset,
             )
+        self._fall_to(offset, checkpoint)
         with self._failing():
-            self._fall_to(offset, checkpoint)
             gone = local.truncate_to(offset, now_ms)
             self._forget(gone)
             state.epochs.truncate_from_end(offset)
@@ -109,9 +110,9 @@ class LogTruncation:
         state.check_writable()
         if offset < 0:
             raise ValueError(f"a log cannot start at offset {offset}")
+        first = state.local.segments.first.base_offset
+        self._fall_to(min(offset, first), checkpoint)
         with self._failing():
-            first = state.local.segments.first.base_offset
-            self._fall_to(min(offset, first), checkpoint)
             gone = state.local.truncate_fully_and_start_at(offset, now_ms)
             start = offset if log_start is None else log_start
             state.watermarks.begin_at(state.local.end, start)
@@ -138,10 +139,21 @@ class LogTruncation:
             raise failure from error
 
     def _fall_to(self, offset: int, checkpoint: Callable[[], None]) -> None:
-        # Where no record follows, the place is that of the log end.
-        place = self._state.local.maybe_convert_to_offset_metadata(offset)
-        self._state.watermarks.fall_to(place._replace(offset=offset))
-        checkpoint()
+        """Have the marks fall, on the disk first; without room there they stay."""
+        marks = self._state.watermarks
+        before = marks.high, marks.durable, marks.log_start_offset
+        full: DiskFull | None = None
+        with self._failing():
+            # Where no record follows, the place is that of the log end.
+            place = self._state.local.maybe_convert_to_offset_metadata(offset)
+            marks.fall_to(place._replace(offset=offset))
+            try:
+                checkpoint()
+            except DiskFull as error:
+                marks.high, marks.durable, marks.log_start_offset = before
+                full = error
+        if full is not None:
+            raise full
 
     def take_removed_segments(self) -> list[LogSegment]:
         """The segments that truncation took out since the last call.

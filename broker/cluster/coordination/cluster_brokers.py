@@ -114,9 +114,9 @@ class ClusterBrokers:
     async def close(self) -> None:
         """Ask nobody any more."""
         self._is_closed = True
-        for each in self._questions.values():
-            await each.close()
-        self._questions.clear()
+        while self._questions:  # others may be asked meanwhile
+            _, questions = self._questions.popitem()
+            await questions.close()
 
     def _known(self, topic_partition: TopicPartition) -> PartitionImage | None:
         image = self._source.image

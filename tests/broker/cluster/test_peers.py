@@ -5,7 +5,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from odradek.broker.cluster.peers import IsrCounts, Peers
-from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
+from odradek.broker.quorum.image.image import (
+    BrokerImage,
+    MetadataImage,
+    PartitionImage,
+    TopicImage,
+)
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.runtime.bugs import Bugs
@@ -39,6 +44,7 @@ class FakeController:
 
     def __init__(self, failures: int = 0) -> None:
         self.failures = failures
+        self.error_codes: list[int] = []  # the next answers about the partition
         self.was_asked = asyncio.Event()
         self.asked: list[AlterPartitionRequest] = []
 
@@ -53,6 +59,8 @@ class FakeController:
         partition = AlteredPartition(
             leader_id=1, leader_epoch=3, isr=[1, 2], partition_epoch=6
         )
+        if self.error_codes:
+            partition.error_code = self.error_codes.pop()
         topic = AlteredTopic(topic_id=ID, partitions=[partition])
         return AlterPartitionResponse(topics=[topic])
 
@@ -66,10 +74,13 @@ class ShortClock(FakeClock):
 
 @asynccontextmanager
 async def peers(
-    controller: FakeController, bugs: Bugs | None = None
+    controller: FakeController,
+    bugs: Bugs | None = None,
+    clock: FakeClock | None = None,
 ) -> AsyncIterator[Peers]:
     source = SimpleNamespace(image=IMAGE)
-    made = Peers(1, 30_000, source, controller, ShortClock(), bugs or Bugs())
+    clock = clock or ShortClock()
+    made = Peers(1, 30_000, source, controller, clock, bugs or Bugs())
     running = asyncio.get_running_loop().create_task(made.run())
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -122,6 +133,43 @@ async def test_what_was_recovered_is_reported() -> None:
         await controller.was_asked.wait()
     (asked,) = controller.asked[0].topics[0].partitions
     assert (asked.leader_recovery_state, asked.partition_epoch) == (0, 5)
+
+
+async def test_who_is_refused_reports_it_again_while_it_is_to_be_reported() -> None:
+    controller, clock = FakeController(), ShortClock()
+    controller.error_codes = [107, 107]  # INELIGIBLE_REPLICA
+    recovering = PartitionImage((1, 2), (1, 2), 1, 3, 5, leader_recovery_state=1)
+    with_it = TopicImage("t", ID, {0: recovering})
+    async with peers(controller, clock=clock) as made:
+        made._source.image = IMAGE._replace(topics={ID: with_it})
+        made.note_recovered(ID, 0, WANTED)
+        for count in (1, 2):
+            while not clock.timer_count:
+                await clock.tick()
+            assert len(controller.asked) == count
+            if count == 2:  # the controllers have decided something else
+                made._source.image = IMAGE
+            await clock.tick(1_000)
+        await clock.tick(10_000)
+    assert len(controller.asked) == 2
+
+
+async def test_a_request_that_cannot_be_made_ends_nothing() -> None:
+    class Unregistered(FakeController):
+        failing = 2
+
+        @property
+        def broker_epoch(self) -> int:  # type: ignore[override]
+            self.failing -= 1
+            if self.failing >= 0:
+                raise AssertionError("a bug")
+            return 100
+
+    controller, bugs = Unregistered(), Bugs()
+    async with peers(controller, bugs) as made:
+        made.note_recovered(ID, 0, WANTED)
+        await controller.was_asked.wait()
+    assert bugs.count == 2
 
 
 async def test_a_bug_in_one_answer_ends_nothing() -> None:

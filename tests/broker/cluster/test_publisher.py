@@ -5,7 +5,10 @@ import pytest
 from odradek.broker.cluster.metadata_log import NOWHERE, LogPosition
 from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
 from odradek.broker.metadata.features import SHARE_VERSION, Features
-from odradek.broker.metadata.resource_options import ResourceKind
+from odradek.broker.metadata.resource_options import (
+    Resource,
+    ResourceKind,
+)
 from odradek.broker.metadata.scram_credentials import ScramCredentials
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.protocol.errors import InvalidTopic, KafkaError, KafkaStorageError
@@ -142,6 +145,33 @@ async def test_who_has_no_topics_has_begun_nothing(tmp_path: Path) -> None:
     async with world(tmp_path) as at:
         await at.publish(broker(3))
         assert not at.topics.begun.is_set()
+
+
+async def test_who_fails_with_new_options_keeps_nobody_else_from_them(
+    tmp_path: Path,
+) -> None:
+    """For the second try there is nothing new about them."""
+    heard: list[object] = []
+
+    def fail(_: object) -> None:
+        raise AssertionError("a bug")
+
+    everything = (
+        *(topic("a"), partition("a", 0, US)),
+        *(set_option("a", "retention.ms", "1"), set_option("", "log.dirs", "x", 4)),
+    )
+    async with world(tmp_path) as at:
+        await at.publish(*everything[:2])
+        for watch in (at.topics.watch_options, at.resources.watch):
+            watch(fail)
+            watch(heard.append)
+        before, at.image = at.image, state(*everything)
+        for _ in range(2):
+            with pytest.raises(AssertionError):
+                await at.publisher.publish(before, at.image)
+        await at.publisher.publish(before, at.image)
+        assert len([each for each in heard if isinstance(each, Topic)]) == 1
+        assert Resource(ResourceKind.BROKER, "") in heard
 
 
 async def test_options_that_are_none_here_are_left_out(

@@ -312,6 +312,18 @@ def test_a_log_for_which_there_is_no_room_leaves_nothing(operation: str) -> None
     assert manager.has_directory(A)
 
 
+def test_checkpoints_of_one_directory_may_be_written_alone() -> None:
+    files = FakeFiles()
+    manager = started(files, ROOT, OTHER)
+    for partition, directory in ((A, ROOT), (B, OTHER)):
+        log = manager.create(partition, TOPIC_ID, CONFIG, directory, NOW)
+        produce(log, 2)
+        sync(log)
+    manager.checkpoint_job(manager.directories.homes[B])()
+    assert b"b-c.d 3 2" in files.content(OTHER / "recovery-point-offset-checkpoint")
+    assert not files.exists(ROOT / "recovery-point-offset-checkpoint")
+
+
 def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:
     files = FakeFiles()
     manager = started(files, ROOT, OTHER)

@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.protocol.control_records import ControlType
+from odradek.storage.files.files import DiskFull
 from odradek.storage.formats.quarantine_entry import QuarantineEntry
 from odradek.storage.log.retention import delete_old_segments
 from odradek.storage.log.unified_log import UnifiedLog
@@ -237,6 +238,33 @@ def test_the_quarantine_is_told() -> None:
     log.quarantine.add(entry)
     log.truncation.truncate_fully_and_start_at(0, NOW)
     assert len(log.damage) == 0
+
+
+@pytest.mark.parametrize("cut", [46, 0])
+def test_without_room_for_the_checkpoints_nothing_is_cut(cut: int) -> None:
+    log = filled()
+    sync(log)
+    before = log.log_end_offset, log.high_watermark, log.log_start_offset
+    recovery_point = log.recovery_point
+    is_full = True
+
+    def checkpoint() -> None:
+        if is_full:
+            raise DiskFull("no room")
+
+    def act() -> None:
+        if cut:
+            log.truncation.truncate_to(cut, NOW, checkpoint)
+        else:
+            log.truncation.truncate_fully_and_start_at(0, NOW, checkpoint=checkpoint)
+
+    with pytest.raises(DiskFull):
+        act()
+    assert (log.log_end_offset, log.high_watermark, log.log_start_offset) == before
+    assert log.recovery_point == recovery_point
+    is_full = False
+    act()
+    assert log.log_end_offset == cut
 
 
 def test_checkpoints_are_written_before_any_file_changes() -> None:

@@ -134,6 +134,21 @@ async def test_what_share_groups_have_done_is_asked_by_group() -> None:
     assert world.brokers.leader_of(A1) is None, "nobody is asked any more"
 
 
+async def test_who_is_asked_while_it_closes_keeps_nobody_from_that() -> None:
+    world = World()
+    first = world.brokers.admit(OTHER, Addition("t", PRODUCER, (A1,)))
+    (questions,) = world.brokers._questions.values()
+    close, late = questions.close, []
+
+    async def close_slowly() -> None:
+        late.append(world.brokers.admit(OTHER + 1, Addition("u", PRODUCER, (A1,))))
+        await close()
+
+    questions.close = close_slowly  # type: ignore[method-assign]
+    await world.brokers.close()
+    assert (await first, await late[0]) == ({A1: 14}, {A1: 14})
+
+
 async def test_nobody_is_asked_who_is_nowhere() -> None:
     world = World()
     world.addresses.clear()
