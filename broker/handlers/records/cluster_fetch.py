@@ -44,9 +44,7 @@ def held_back(
 ) -> list[PartitionFetch]:
     """The same, but that nothing is read of these ``partitions``."""
     return [
-        each._replace(max_bytes=HELD_BACK)
-        if each.topic_partition in partitions
-        else each
+        each._replace(refusal=HELD_BACK) if each.topic_partition in partitions else each
         for each in wanted
     ]
 

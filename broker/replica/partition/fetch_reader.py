@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
-# Of a partition of which nothing is to be read now, only where its offsets are. No
-# client may ask for so few bytes.
-HELD_BACK: Final = -1
+# In the place of an error: nothing is to be read now, but for where the offsets are.
+HELD_BACK: Final = -1_000
 _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -47,7 +46,7 @@ class FetchParams(NamedTuple):
 class PartitionFetch(NamedTuple):
     """What one fetch wants of one partition; ``refusal`` is its error, found before.
 
-    ``max_bytes`` may be `HELD_BACK`.
+    Or it is `HELD_BACK`.
     """
 
     topic_partition: TopicPartition
@@ -172,7 +171,9 @@ def read_partition(
     """
     topic_partition, offset, max_bytes, epoch, last_fetched_epoch, refusal = wanted
     if refusal:
-        return _failed(refusal)
+        if refusal != HELD_BACK:
+            return _failed(refusal)
+        max_bytes, min_one = 0, False
     try:
         partition = find(topic_partition)
         if params.needs_leader:
@@ -193,12 +194,12 @@ def read_partition(
                 log_start_offset,
                 diverging_epoch=diverging,
             )
-        if max_bytes < size_max:
-            size_max = max_bytes
-            if size_max < 0:
-                size_max, min_one = 0, False
         place, records, is_incomplete, aborted = partition.view.read(
-            offset, size_max, params.isolation, min_one, may_block
+            offset,
+            max_bytes if max_bytes < size_max else size_max,
+            params.isolation,
+            min_one,
+            may_block,
         )
         if params.note is not None and records:
             records = _sound(records, partition.view.damaged_from(offset))

@@ -215,7 +215,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
                 return True
         except KafkaError:
             return True  # the answer will say what it is
-        if start.is_message_only or wanted.max_bytes < 0:
+        if start.is_message_only:
             return False
         end = partition.view.end_offset(self.params.isolation)
         if end.offset == start.offset:
@@ -223,6 +223,8 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
             return False
         if end.offset < start.offset:
             return start.offset > partition.view.log_end_offset  # the log was truncated
+        if wanted.refusal:  # held back: what comes is not for this answer
+            return False
         if end.segment_base_offset != start.segment_base_offset:
             return True
         size = min(end.position - start.position, wanted.max_bytes)
