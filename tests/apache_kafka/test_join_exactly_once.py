@@ -41,9 +41,9 @@ def are_copies_equal(at: Troubled) -> bool:
     )
 
 
-def test_a_kill_and_a_network_that_loses_one_direction(tmp_path: Path) -> None:
+def test_a_leader_sleeps_and_a_network_loses_one_direction(tmp_path: Path) -> None:
     def troubles(at: Troubled) -> Iterator[object]:
-        yield at.kill(at.ids[0])
+        yield at.freeze(at.ids[0])
         yield at.lose_what_goes_to(at.ids[1])
 
     with troubled_brokers(tmp_path, ALL_OURS) as at:

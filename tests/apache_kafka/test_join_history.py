@@ -172,6 +172,7 @@ def data_of(directory: Path, name: str) -> bytes:
     return b"".join(each.read_bytes() for each in files)
 
 
+@pytest.mark.long
 def test_a_leader_sleeps_longer_than_its_session(
     three: tuple[Joined, BrokerProcess],
 ) -> None:
