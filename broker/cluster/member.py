@@ -51,6 +51,7 @@ _Response = TypeVar("_Response", bound="Response")
 
 _logger = logging.getLogger(__name__)
 
+_BEHIND_MS: Final = 10_000
 _FORWARDED_TIMEOUT_S: Final = 60.0
 _ISR_TIMEOUT_S: Final = 10.0  # the same may be asked again: it is agreed to once
 
@@ -137,7 +138,7 @@ class Member:
         identity = self.membership.identity
         self._log.identify(identity.node_id, identity.directories[0])
         self._begin(self._read(), "metadata log")
-        await self._await_what_is_known(known, timeout_ms)
+        await self._await_what_is_known(known)
         self._begin(self._beat(), "heartbeats")
         await self._await_stage(
             Stage.CATCHING_UP, timeout_ms, "the broker is not registered"
@@ -163,12 +164,13 @@ class Member:
             Stage.RECOVERING, timeout_ms, "the broker does not catch up"
         )
 
-    async def _await_what_is_known(self, known: LogPosition, timeout_ms: int) -> None:
+    async def _await_what_is_known(self, known: LogPosition) -> None:
         """Read on to where the log was applied before, and have no topics go till then.
 
         A controller that has slept may take itself for the leader for one more answer.
+        A log that is another one must not be waited for: it would grow that long.
         """
-        if await self._await(lambda: not self._log.why_behind(known), timeout_ms):
+        if await self._await(lambda: not self._log.why_behind(known), _BEHIND_MS):
             return
         raise StartError(self._log.why_behind(known))
 

@@ -53,12 +53,14 @@ async def test_controllers_that_have_forgotten_are_not_followed() -> None:
     """The topics that they do not have any more would go here as well."""
     quorum = JoinedQuorum()
     quorum.write(topic("a"))
-    async with member(quorum, JumpingClock()) as (made, images):
+    clock = JumpingClock()
+    async with member(quorum, clock) as (made, images):
         with pytest.raises(StartError) as raised:
             await made.join(applier(images), LogPosition(3, 50))
     assert "at offset 0 of epoch 1" in str(raised.value)
     assert "read to offset 50 of epoch 3" in str(raised.value)
     assert (quorum.asked, images) == ([], [])
+    assert clock.looked_count == 2, "it would grow until it is no more behind"
 
 
 async def test_what_was_known_before_is_read_before_anything_is_applied() -> None:
