@@ -3,7 +3,8 @@
     python bench/pipeline_load.py [--rows N] [--record-size BYTES] [--rounds N]
 
 The same Parquet files, with keys and values, are written to a topic of odradek and to
-one of Apache Kafka, by `Loader` (exactly once, in a transaction) and by the connector
+one of Apache Kafka: as ``load`` does it, whose tasks read the files, and of a frame of
+Spark's, which is shuffled (both exactly once, in a transaction), and by the connector
 (at least once, with idempotent producers). CPU is that of Spark and all its processes,
 without the brokers; figures are the least of the rounds, in turn, each into a topic of
 its own. Needs Java and Maven, once for the jars. Takes two minutes.
@@ -23,12 +24,14 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 from arguments import at_least  # noqa: E402
 from pipeline_wire import fetch_jars, random_values, session  # noqa: E402
-from processes import cpu_seconds  # noqa: E402
+from processes import cpu_of_each, taken  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 from tables import short, table  # noqa: E402
 
 from odradek.pipeline.load.loader import Loader, LoadJob  # noqa: E402
 from odradek.pipeline.load.record_rows import RecordColumns  # noqa: E402
+from odradek.pipeline.load.table_load import load_table  # noqa: E402
+from odradek.pipeline.tables.files import TableSource  # noqa: E402
 from tests.apache_kafka.node import running_kafka  # noqa: E402
 from tests.broker_process import running_broker  # noqa: E402
 from tests.pipeline import feeding  # noqa: E402
@@ -61,7 +64,7 @@ def main() -> None:
 def measure(
     spark: SparkSession, rows: Path, addresses: list[str], args: argparse.Namespace
 ) -> None:
-    ways = {"connector": by_connector, "load": by_load}
+    ways = {"connector": by_connector, "load": by_load, "frame": by_frame}
     figures: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for number in range(args.rounds + 1):  # in the first one all is cold
         for broker, address in zip(("Apache Kafka", "odradek"), addresses, strict=True):
@@ -70,9 +73,10 @@ def measure(
                 feeding.create(address, topic, PARTITIONS)
                 before, begun = used(spark), time.perf_counter()
                 write(spark, rows, address, topic)
-                taken = used(spark) - before, time.perf_counter() - begun
+                wall_s = time.perf_counter() - begun
+                cost = taken(before, used(spark)), wall_s
                 if number:
-                    figures.setdefault((broker, name), []).append(taken)
+                    figures.setdefault((broker, name), []).append(cost)
     size = args.rows * args.record_size / 1e9
     lines = []
     for (broker, name), found in figures.items():
@@ -88,15 +92,21 @@ def measure(
     print(table(head, lines))
 
 
-def used(spark: SparkSession) -> float:
+def used(spark: SparkSession) -> dict[int, float]:
     """CPU seconds of this process, of Spark's Java, and of its workers."""
     java = spark.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
-    return time.process_time() + cpu_seconds(java)
+    return {os.getpid(): time.process_time(), **cpu_of_each(java)}
 
 
 def by_load(spark: SparkSession, rows: Path, address: str, topic: str) -> None:
-    job = LoadJob(topic, topic, address)
-    with Loader(spark, job) as loader:
+    source = TableSource("parquet", str(rows), {})
+    with Loader(spark, LoadJob(topic, topic, address)) as loader:
+        for _ in load_table(spark, loader, source):
+            pass
+
+
+def by_frame(spark: SparkSession, rows: Path, address: str, topic: str) -> None:
+    with Loader(spark, LoadJob(topic, topic, address)) as loader:
         loader.load(spark.read.parquet(str(rows)), 0, COLUMNS)
 
 

@@ -34,6 +34,7 @@ from arguments import at_least, seconds, some_of  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 from pipeline_load import used  # noqa: E402
+from processes import taken  # noqa: E402
 
 from odradek.pipeline.jobs.export import Export, run_export  # noqa: E402
 from odradek.pipeline.jobs.job_file import read_job  # noqa: E402
@@ -102,7 +103,8 @@ def decode(
         for name, run in (("odradek", ours), ("from_json", theirs)):
             before = used(spark), time.perf_counter()
             run(folder / f"{name}{number}")
-            cpu, wall = used(spark) - before[0], time.perf_counter() - before[1]
+            wall = time.perf_counter() - before[1]
+            cpu = taken(before[0], used(spark))
             if number:  # the first one warms up
                 known = best.get(name, Cost(0, cpu))
                 best[name] = Cost(max(known.rate, rows / wall), min(known.cpu_s, cpu))
