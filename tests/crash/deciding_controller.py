@@ -44,6 +44,22 @@ class Controller:
         if self.decided.leader == NOBODY:
             self._decide(self.decided.in_sync)
 
+    def note_lost(self, node_id: int) -> None:
+        """What it had is gone: it is in sync no more, nor may it lead."""
+        self.eligible -= {node_id}
+        self._decide(tuple(x for x in self.decided.in_sync if x != node_id))
+        self.eligible -= {node_id}
+
+    def elect(self, node_id: int) -> None:
+        """Have it lead, if it is in sync."""
+        known = self.decided
+        if node_id in known.in_sync and node_id not in (known.leader, NOBODY):
+            self.decided = known._replace(
+                leader=node_id,
+                leader_epoch=known.leader_epoch + 1,
+                partition_epoch=known.partition_epoch + 1,
+            )
+
     def alter(self, node_id: int, wanted: AlterPartitionData) -> AlteredPartition:
         known = self.decided
         answer = AlteredPartition(partition_index=wanted.partition_index)
@@ -71,7 +87,8 @@ class Controller:
         eligible = (self.eligible | removed) - set(in_sync)
         leader = known.leader
         if leader not in self._alive or leader not in in_sync:
-            leader = next((x for x in in_sync if x in self._alive), NOBODY)
+            able = [x for x in known.replicas if x in in_sync and x in self._alive]
+            leader = able[0] if able else NOBODY
         if leader == NOBODY:
             leader = next((x for x in sorted(eligible) if x in self._alive), NOBODY)
             if leader != NOBODY:
@@ -110,6 +127,14 @@ class Controllers:
         self.alive[node_id] = broker_epoch
         for each in self._of.values():
             each.note_alive()
+
+    def note_lost(self, node_id: int) -> None:
+        for each in self._of.values():
+            each.note_lost(node_id)
+
+    def elect(self, place: TopicPartition, node_id: int) -> None:
+        if node_id in self.alive:
+            self._of[place].elect(node_id)
 
     def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         node_id = request.broker_id

@@ -1,5 +1,6 @@
 """A broker of `replicated`: its partitions, whom they follow, and what it has heard."""
 
+import shutil
 from collections import deque
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
@@ -85,6 +86,7 @@ class Node:
                 durability=self._world.durability,
                 min_insync_replicas=MIN_INSYNC,
                 replica_fetch_wait_max_ms=0,
+                replica_fetch_max_bytes=self._world.fetch_bytes_max,
             )
         )
         broker.topics.gives_leader_epochs = False
@@ -111,6 +113,11 @@ class Node:
         if loses_power:
             self.files.power_cut()
 
+    def forget_everything(self) -> None:
+        """Its disk is another one now."""
+        self.files = FakeFiles()
+        shutil.rmtree(self._directory)
+
     # Decisions
 
     def hear(self) -> None:
@@ -132,7 +139,6 @@ class Node:
             self._decisions.decide(place, decided)
 
     def shrink(self) -> None:
-        self.broker.clock.advance(self.lag_max_ms + 1)
         self._decisions.shrink()
 
     # Leaders

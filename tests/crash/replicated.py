@@ -19,6 +19,7 @@ from tests.crash.replica_node import PLACES, Node
 from tests.fakes.replicas import batch_of
 
 _SIZE_MAX = 1 << 20
+_ROUNDS_MAX = 200  # until all copies are one
 
 Place = tuple[TopicPartition, int]  # with an offset
 
@@ -30,6 +31,8 @@ class World:
         self.root = root
         self.durability = durability
         self.random = random.Random(seed)
+        # Of a partition: with few, followers are behind most of the time.
+        self.fetch_bytes_max = self.random.choice([1, 200, 1 << 20])
         self.controllers = Controllers(PLACES)
         self.nodes = {each: Node(each, self) for each in NODES}
         self.acknowledged: dict[Place, bytes] = {}
@@ -37,7 +40,7 @@ class World:
         self._waiting: list[tuple[Node, Parked[Any], bytes]] = []
         self._produced = self._broker_epochs = 0
         self._is_inside = False
-        self.is_calm = False
+        self.is_calm = self.has_lost_disk = False
 
     def new_broker_epoch(self) -> int:
         self._broker_epochs += 1
@@ -66,7 +69,11 @@ class World:
             await self.cut_off(node, loses_power=self.random.random() < 0.7)
         elif chosen < 0.026:
             await self.black_out()
-        elif chosen < 0.45:
+        elif chosen < 0.03:
+            await self.usurp(self.random.choice(PLACES))
+        elif chosen < 0.1 and self.is_proposing(node):
+            await self.beset(node)
+        elif chosen < 0.4:
             await node.follow_on()
         else:
             self._disturb(node)
@@ -85,9 +92,121 @@ class World:
         self._is_inside = False
 
     def _disturb(self, node: Node) -> None:
-        self.random.choice(
-            [self.produce, self.sync, self.hear, self.let_propose, self.shrink]
-        )(node)
+        acts = {
+            self.produce: 30,
+            self.sync: 25,
+            self.hear: 20,
+            self.let_propose: 40,
+            self.grow_older: 5,
+            self.elect: 3,
+        }
+        (act,) = self.random.choices(list(acts), list(acts.values()))
+        act(node)
+
+    # Much at once, as chance alone hardly ever has it
+
+    def is_proposing(self, node: Node) -> bool:
+        return node.asked is not None and node.answer is None
+
+    def joining(self, node: Node) -> set[int]:
+        """Whom it has proposed to let in."""
+        assert node.asked is not None
+        decided = self.controllers.decided
+        return {
+            each.broker_id
+            for topic in node.asked.topics
+            for wanted in topic.partitions
+            for each in wanted.new_isr_with_epochs
+            for place in PLACES
+            if place.partition == wanted.partition_index
+            and each.broker_id not in decided[place].in_sync
+        }
+
+    async def beset(self, node: Node) -> None:
+        """A proposal is on its way, and agreed to; then its leader is gone.
+
+        Some follow no more, or what they had is lost, who may be those that it lets in.
+        """
+        others = [x for x in self.nodes.values() if x.is_on and x is not node]
+        joining = self.joining(node)
+        is_fair = self.random.random() < 0.3
+        awake = [x for x in others if is_fair or x.node_id not in joining]
+        for _ in range(12):
+            self.random.choice(
+                [self.produce, self.produce, self.grow_older, Node.hear_again]
+            )(node)
+            node.broker.sync()
+            for other in awake:
+                await self.follow_durably(other)
+        for other in awake:
+            for _ in range(20):
+                await self.follow_durably(other)
+        self.note()
+        lost = [x for x in others if x.node_id in joining]
+        if lost and not self.has_lost_disk and self.random.random() < 0.3:
+            await self.lose_disk(self.random.choice(lost))
+        self.let_propose(node)
+        await self.cut_off(node, loses_power=True)
+
+    async def rejoin(self) -> None:
+        """A broker was away, and one that leads proposes to let it in again."""
+        gone = self.random.choice(list(self.nodes.values()))
+        await self.cut_off(gone, loses_power=True)
+        others = [each for each in self.nodes.values() if each is not gone]
+        for _ in range(10):
+            for each in others:
+                each.hear_all()
+                self.produce(each)
+                await self.follow_durably(each)
+        await gone.start()
+        for _ in range(60):
+            await self.follow_durably(gone)
+            for each in others:
+                each.hear_all()
+                if each.asked is None:
+                    self.let_propose(each)
+                if self.is_proposing(each) and self.joining(each):
+                    await self.beset(each)
+                    return
+                await self.follow_durably(each)
+
+    async def usurp(self, place: TopicPartition) -> None:
+        """Another broker leads for a while, and who led before hears of it afterwards.
+
+        Meanwhile the third is cut to what that other one has.
+        """
+        on = [each for each in self.nodes.values() if each.is_on]
+        leader = self.nodes.get(self.controllers.decided[place].leader)
+        if leader not in on or len(on) < len(self.nodes):
+            return
+        usurper, third = self.random.sample([x for x in on if x is not leader], 2)
+        for _ in range(3):
+            self.produce(leader, place)
+            leader.broker.sync()
+            for _ in range(6):
+                await self.follow_durably(third)
+        self._decide(lambda: self.controllers.elect(place, usurper.node_id))
+        usurper.hear_all()
+        third.hear_all()
+        for _ in range(6):
+            await self.follow_durably(third)
+        await self.cut_off(usurper, loses_power=True)
+        leader.hear_all()
+        leader.broker.sync()
+        self.note()
+        await self.cut_off(leader, loses_power=True)
+
+    async def follow_durably(self, node: Node) -> None:
+        await node.follow_on()
+        node.broker.sync()
+
+    async def lose_disk(self, node: Node) -> None:
+        """All that it had is gone; it is there again before anybody wonders."""
+        self.has_lost_disk = True
+        await self.cut_off(node, loses_power=True)
+        self._decide(lambda: self.controllers.note_lost(node.node_id))
+        node.forget_everything()
+        await node.start()
 
     # What may happen
 
@@ -102,11 +221,13 @@ class World:
         for each in nodes:
             await self.cut_off(each, loses_power=True)
 
-    def produce(self, node: Node) -> None:
+    def produce(self, node: Node, place: TopicPartition | None = None) -> None:
         self._produced += 1
         value = b"%d" % self._produced
         answer = node.broker.manager.append_records(
-            {self.random.choice(PLACES): batch_of(value)}, acks=-1, timeout_ms=600_000
+            {place or self.random.choice(PLACES): batch_of(value)},
+            acks=-1,
+            timeout_ms=600_000,
         )
         if isinstance(answer, Parked):
             self._waiting.append((node, answer, value))
@@ -139,9 +260,16 @@ class World:
             else:
                 node.changes.lost()
 
-    def shrink(self, node: Node) -> None:
-        if self.random.random() < 0.1:
+    def grow_older(self, node: Node) -> None:
+        """Who had all records a while ago is taken at its word no longer."""
+        node.broker.clock.advance(self.random.choice([10_000, node.lag_max_ms + 1]))
+        if self.random.random() < 0.3:
             node.shrink()
+
+    def elect(self, node: Node) -> None:
+        """Another broker leads, though who led is there."""
+        place = self.random.choice(PLACES)
+        self._decide(lambda: self.controllers.elect(place, node.node_id))
 
     def _decide(self, act: Callable[[], Any]) -> Any:
         before = self.controllers.decided
@@ -185,7 +313,7 @@ class World:
         for node in self.nodes.values():
             if not node.is_on:
                 await node.start()
-        for _ in range(80):
+        for _ in range(_ROUNDS_MAX):
             for node in self.nodes.values():
                 node.hear_all()
                 await node.follow_on()

@@ -33,6 +33,29 @@ async def test_what_was_promised_is_kept(tmp_path: Path, seed: int) -> None:
         await world.close()
 
 
+@pytest.mark.parametrize("seed", sampled(range(100), 0, 3, 5))
+@pytest.mark.parametrize("way", ["usurp", "rejoin"])
+async def test_what_chance_alone_hardly_ever_has(
+    tmp_path: Path, seed: int, way: str
+) -> None:
+    """A leader misses that another one led; one that lets others in dies over it."""
+    world = World(tmp_path, seed)
+    await world.open()
+    try:
+        await world.put_right()
+        world.is_calm = False
+        if way == "usurp":
+            for place in PLACES:
+                await world.usurp(place)
+        else:
+            await world.rejoin()
+        await world.put_right()
+        for place in PLACES:
+            check(world, place)
+    finally:
+        await world.close()
+
+
 def check(world: World, place: TopicPartition) -> None:
     """All copies are one, and have what was promised."""
     decided = world.controllers.decided[place]
