@@ -132,3 +132,29 @@ async def test_a_cut_above_all_that_was_written_down_writes_nothing(
         job()
         recovery_points = broker.files.content("recovery-point-offset-checkpoint")
         assert recovery_points == b"0\n1\nt 0 1\n"
+
+
+async def test_a_cut_writes_of_its_own_directory_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk of another one that fails is nothing to this log."""
+    async with replicas(tmp_path) as broker:
+        following, there = await followed(broker), SourceLog()
+        partition = await following.copy(T0)
+        there.append(batch_of(b"a"))
+        following.append(partition, there.data)
+        await broker.commit()
+        await broker.manager.checkpointer.write()
+        asked: list[Any] = []
+        job = broker.logs.checkpoint_job
+
+        def note(only: Any = None) -> Any:
+            asked.append(only)
+            return job(only)
+
+        monkeypatch.setattr(broker.logs, "checkpoint_job", note)
+        await following.cut(
+            partition, lambda log, now_ms: log.follow_out_of_range(0, 0, now_ms)
+        )
+        assert asked == [broker.logs.directories.homes[T0]]
+        monkeypatch.undo()
