@@ -5,14 +5,16 @@ has moved, is loading or gives no answer is asked again for a while: whoever wai
 nobody else to ask.
 
 Invariants: of what is written of one share partition nothing is on its way while
-something else of it is. What waits meanwhile goes together: of a start that is late
-nobody would know that it is.
+something else of it is, also when who wrote it was told that it took too long. What
+waits meanwhile goes together: of a start that is late nobody would know that it is.
+What is read comes behind what was written before.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode, KafkaError
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from odradek.broker.coordinator.other_brokers import OtherBrokers
-    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.clock import Clock, TimerHandle
 
     from .questions import StateQuestion
     from .service import Results, ShareCoordinator, Summaries
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Below request.timeout.ms: who asked is told before it gives up.
+# Below request.timeout.ms: who asked is told before it gives up, answer or not.
 PATIENCE_MS: Final = 25_000
 _AGAIN_MS, _AGAIN_MS_MAX = 20, 1_000
 _LATER: Final = frozenset(
@@ -51,14 +53,37 @@ _LATER: Final = frozenset(
 )
 
 
-class _Write(NamedTuple):
-    update: StateUpdate
-    answer: Parked[KafkaError | None]
+class _Waiting:
+    """Who waits for the answer to a question, but not for ever."""
+
+    def __init__(self, question: StateQuestion, clock: Clock) -> None:
+        self.question = question
+        self.answer: Parked[Any] = Parked()
+        self.deadline_ms = clock.monotonic_ms() + PATIENCE_MS
+        self._clock = clock
+        self._timer: TimerHandle | None = None
 
     @property
-    def epochs(self) -> tuple[int, int]:
-        """By whom it is."""
-        return self.update.state_epoch, self.update.leader_epoch
+    def has_given_up(self) -> bool:
+        """Whether it was told that there is no answer."""
+        return self.answer.done()
+
+    def wait(self) -> Parked[Any]:
+        """The answer, when it was asked for; in time, whatever becomes of that."""
+        if not self.answer.done():
+            self._timer = self._clock.call_later(PATIENCE_MS, self._give_up)
+        return self.answer
+
+    def take(self, answered: Parked[Any]) -> None:
+        """Here it is."""
+        if self.has_given_up:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self.answer.follow(answered)
+
+    def _give_up(self) -> None:
+        self.answer.set_result(CoordinatorNotAvailable())
 
 
 class ShareStates(Protocol):
@@ -107,7 +132,7 @@ class ShareStatesAnywhere:
         self._others = others
         self._clock = clock
         # What waits for the write before it, by the share partitions that have one.
-        self._writes: dict[ShareKey, list[_Write]] = {}
+        self._waiting: dict[ShareKey, list[_Waiting]] = {}
 
     @property
     def watchers(self) -> list[Callable[[ShareKey], object]]:
@@ -123,44 +148,52 @@ class ShareStatesAnywhere:
         self, key: ShareKey, leader_epoch: int
     ) -> Parked[StoredState | KafkaError]:
         """See `ShareCoordinator.read`."""
-        return self._ask(ReadState(key, leader_epoch))
+        asked = _Waiting(ReadState(key, leader_epoch), self._clock)
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            waiting.append(asked)  # it is to find what is being written
+        else:
+            self._put(asked)
+        return asked.wait()
 
     def write(self, key: ShareKey, update: StateUpdate) -> Parked[KafkaError | None]:
         """See `ShareCoordinator.write`."""
-        answer: Parked[KafkaError | None] = Parked()
-        waiting = self._writes.get(key)
+        write = _Waiting(WriteState(key, update), self._clock)
+        waiting = self._waiting.get(key)
         if waiting is not None:
-            waiting.append(_Write(update, answer))
+            waiting.append(write)
         else:
-            self._writes[key] = []
-            self._write(key, [_Write(update, answer)])
-        return answer
+            self._waiting[key] = []
+            self._write(key, [write])
+        return write.wait()
 
-    def _write(self, key: ShareKey, writes: Sequence[_Write]) -> None:
-        asked = self._ask(WriteState(key, _together([each.update for each in writes])))
-        asked.listen(partial(self._written, key, writes))
+    def _write(self, key: ShareKey, writes: Sequence[_Waiting]) -> None:
+        update = _together([_update_of(each) for each in writes])
+        answer = self._ask(WriteState(key, update), writes[-1].deadline_ms)
+        answer.listen(partial(self._written, key, writes))
 
     def _written(
-        self, key: ShareKey, writes: Sequence[_Write], answered: Parked[Any]
+        self, key: ShareKey, writes: Sequence[_Waiting], answered: Parked[Any]
     ) -> None:
-        if self._writes[key]:
+        if self._waiting[key]:
             # Later: who answers may be in the middle of a change.
-            self._clock.call_later(0, partial(self._write_waiting, key))
+            self._clock.call_later(0, partial(self._go_on, key))
         else:
-            del self._writes[key]
+            del self._waiting[key]
         for each in writes:
-            each.answer.follow(answered)
+            each.take(answered)
 
-    def _write_waiting(self, key: ShareKey) -> None:
-        """All that waits, as far as it is by the same epochs."""
-        waiting = self._writes[key]
-        epochs = waiting[0].epochs
-        count = next(
-            (at for at, each in enumerate(waiting) if each.epochs != epochs),
-            len(waiting),
-        )
-        self._writes[key] = waiting[count:]
-        self._write(key, waiting[:count])
+    def _go_on(self, key: ShareKey) -> None:
+        """What is to be read now, and the writes that are by the same epochs."""
+        waiting = [each for each in self._waiting.pop(key) if not each.has_given_up]
+        reads = list(takewhile(_is_read, waiting))
+        writes = _of_same_epochs(waiting[len(reads) :])
+        if writes:
+            self._waiting[key] = waiting[len(reads) + len(writes) :]
+        for each in reads:
+            self._put(each)
+        if writes:
+            self._write(key, writes)
 
     # Several share partitions
 
@@ -193,16 +226,22 @@ class ShareStatesAnywhere:
             keys = [each.key for each in asked]
             return finish(dict(zip(keys, found, strict=True)))
 
-        return gathered([self._ask(each) for each in asked], collect)
+        waiting = [_Waiting(each, self._clock) for each in asked]
+        for each in waiting:
+            self._put(each)
+        return gathered([each.wait() for each in waiting], collect)
 
     # Asking
 
-    def _ask(self, question: StateQuestion) -> Parked[Any]:
+    def _put(self, waiting: _Waiting) -> None:
+        self._ask(waiting.question, waiting.deadline_ms).listen(waiting.take)
+
+    def _ask(self, question: StateQuestion, deadline_ms: int) -> Parked[Any]:
+        """The answer, which may come long after the time that is left for it."""
         if not self._here.has_topic and type(question) in WITHOUT_STATES:
             answer: Parked[Any] = Parked()
             answer.set_result(WITHOUT_STATES[type(question)])
             return answer
-        deadline_ms = self._clock.monotonic_ms() + PATIENCE_MS
         asked = _Asked(self._ask_once, question, self._clock, deadline_ms)
         asked.go()
         return asked.answer
@@ -262,6 +301,28 @@ class _Asked:
             self._again_ms = min(2 * self._again_ms, _AGAIN_MS_MAX)
         else:
             self.answer.set_result(CoordinatorNotAvailable())
+
+
+def _is_read(waiting: _Waiting) -> bool:
+    return isinstance(waiting.question, ReadState)
+
+
+def _update_of(write: _Waiting) -> StateUpdate:
+    assert isinstance(write.question, WriteState)
+    return write.question.update
+
+
+def _of_same_epochs(waiting: Sequence[_Waiting]) -> list[_Waiting]:
+    """The writes before what is read, as far as they are by one leader."""
+    if not waiting or _is_read(waiting[0]):
+        return []
+    epochs = _update_of(waiting[0]).epochs
+    return list(
+        takewhile(
+            lambda each: not _is_read(each) and _update_of(each).epochs == epochs,
+            waiting,
+        )
+    )
 
 
 def _together(updates: Sequence[StateUpdate]) -> StateUpdate:

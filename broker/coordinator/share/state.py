@@ -83,6 +83,11 @@ class StateUpdate(NamedTuple):
     batches: tuple[StateBatch, ...]
     complete_count: int | None = None
 
+    @property
+    def epochs(self) -> tuple[int, int]:
+        """By whom it is."""
+        return self.state_epoch, self.leader_epoch
+
 
 class StoredState(NamedTuple):
     """What was written of a share partition, all of it."""

@@ -217,3 +217,72 @@ def test_the_other_share_partition_does_not_wait() -> None:
     world.states.write(SECOND, update(1))
     assert world.states.write(KEY, update(2)).result() is None
     assert world.asked == [("write", KEY, update(2))]
+
+
+def test_what_is_read_comes_behind_what_was_written_before() -> None:
+    """Else what was accepted would be free, and be given to somebody once more."""
+    world = World()
+    first = world.states.write(SECOND, update(1, (0, 9)))
+    second = world.states.write(SECOND, update(1, (10, 19)))
+    read = world.states.read(SECOND, 1)
+    third = world.states.write(SECOND, update(1, (20, 29)))
+    kinds = [type(question) for _, question in world.others.asked]
+    assert kinds == [WriteState]
+    world.answer_there(None)
+    world.clock.advance(1)
+    kinds = [type(question) for _, question in world.others.asked]
+    assert kinds == [WriteState, WriteState], "a read ends what goes together"
+    world.answer_there(None)
+    assert (first.done(), second.done(), read.done()) == (True, True, False)
+    world.clock.advance(1)
+    assert world.others.asked[2:] == [
+        (OTHER, ReadState(SECOND, 1)),
+        (OTHER, WriteState(SECOND, update(1, (20, 29)))),
+    ]
+    world.others.answers[2].set_result("state")
+    world.answer_there(None)
+    assert (read.result(), third.result()) == ("state", None)
+    assert world.states.read(SECOND, 1).done() is False
+    assert len(world.others.asked) == 5, "nothing is being written any more"
+
+
+def test_a_read_behind_the_last_write_is_asked() -> None:
+    world = World()
+    world.states.write(SECOND, update(1))
+    read = world.states.read(SECOND, 1)
+    world.answer_there(None)
+    world.clock.advance(1)
+    assert world.others.asked[-1] == (OTHER, ReadState(SECOND, 1))
+    world.answer_there("state")
+    assert read.result() == "state"
+    assert world.clock.timer_count == 0
+
+
+def test_who_does_not_answer_keeps_nobody_waiting() -> None:
+    """It hangs: who asked is told in time, and what is on its way stays alone."""
+    world = World()
+    found: list[Any] = []
+    answers = [world.states.write(SECOND, update(1, (0, 9)))]
+    world.clock.advance(1_000)
+    answers += [
+        world.states.write(SECOND, update(1, (10, 19))),
+        world.states.read(SECOND, 1),
+    ]
+    world.states.summarise([SECOND], found.append)
+    world.clock.advance(PATIENCE_MS - 1_000)
+    assert [each.done() for each in answers] == [True, False, False]
+    world.clock.advance(1_000)
+    codes = [each.result().code for each in answers]
+    assert codes == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
+    (of_summary,) = found[0].values()
+    assert of_summary.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    late = world.states.write(SECOND, update(2, (0, 9)))
+    assert len(world.others.asked) == 2
+    world.others.answers[0].set_result(NetworkException())
+    world.clock.advance(1)
+    # What nobody waits for any more is not written.
+    assert world.others.asked[2:] == [(OTHER, WriteState(SECOND, update(2, (0, 9))))]
+    world.others.answers[1].set_result(NetworkException())
+    world.answer_there(None)
+    assert late.result() is None
+    assert world.clock.timer_count == 0
