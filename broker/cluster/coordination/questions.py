@@ -1,7 +1,8 @@
 """What one broker is asked again and again: one request at a time, for all who wait.
 
 What is asked meanwhile goes together into the next request, as far as its kind can.
-Every question is answered, also by a broker that cannot be reached.
+Every question is answered, also by a broker that cannot be reached: one that does not
+answer in time is not waited for once more by those who have waited behind that.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Kind(Protocol):
 class _Question(NamedTuple):
     key: Hashable
     content: Any
-    answer: Parked[Any]
+    answers: list[Parked[Any]]  # of all who ask just that
 
 
 class Questions:
@@ -78,23 +79,31 @@ class Questions:
         """What the broker says, or that it said nothing.
 
         Answers are told apart by ``key``: of two with the same one, the second waits
-        for the answer to the first. One that waits is not asked any more when it is
-        put again, for the same ``part``: who puts it again has given up the first.
+        for the answer to the first. Of two that wait for the same ``part``, both get
+        one answer if they ask the very same. Else the first is not asked any more, and
+        told so: what it would have asked is out of date.
         """
-        question = _Question(key, content, Parked())
-        given_up = self._waiting.pop((key, part), None)
-        self._waiting[key, part] = question
-        if given_up is not None:
-            self._tell({key: given_up}, {})
+        answer: Parked[Any] = Parked()
+        waiting = self._waiting.get((key, part))
+        if waiting is not None and waiting.content == content:
+            waiting.answers.append(answer)
+            return answer
+        self._waiting.pop((key, part), None)
+        self._waiting[key, part] = _Question(key, content, [answer])
+        if waiting is not None:
+            self._tell({key: waiting}, {})
         if self._asking is None:
             self._asking = asyncio.get_running_loop().create_task(
                 self._ask_all(), name="questions to a broker"
             )
-        return question.answer
+        return answer
 
     def give_up(self) -> None:
         """The broker is away: who waits hears now that there is no answer."""
         self._channel.drop_former_leader()
+        self._tell_all_waiting()
+
+    def _tell_all_waiting(self) -> None:
         waiting, self._waiting = self._waiting, {}
         for each in waiting.values():
             self._tell({each.key: each}, {})
@@ -140,6 +149,8 @@ class Questions:
             # Asked again by whoever needs it, which may be often.
             why = f"{self._name} get no answer: {str(error) or repr(error)}"
             self._log.warn_once((self._name, type(error)), why)
+            if isinstance(error, TimeoutError):
+                self._tell_all_waiting()
         except Exception as error:
             self._bugs.record("questions to a broker", error)
         finally:
@@ -148,11 +159,12 @@ class Questions:
     def _tell(
         self, asked: dict[Hashable, _Question], found: dict[Hashable, Any]
     ) -> None:
-        for key, (_, content, answer) in asked.items():
-            try:
-                answer.set_result(self._kind.told(content, found.get(key)))
-            except Exception as error:  # of who listens: the others are told
-                self._bugs.record("what a broker has answered", error)
+        for key, (_, content, answers) in asked.items():
+            for answer in answers:
+                try:
+                    answer.set_result(self._kind.told(content, found.get(key)))
+                except Exception as error:  # of who listens: the others are told
+                    self._bugs.record("what a broker has answered", error)
 
     async def _answer(self, request: Request) -> Response:
         response_class = self._kind.response_class

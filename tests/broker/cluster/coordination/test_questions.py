@@ -213,6 +213,37 @@ async def test_who_asks_again_meanwhile_has_given_up_what_waits() -> None:
     ]
 
 
+async def test_who_asks_just_the_same_meanwhile_gets_the_same_answer() -> None:
+    broker = Broker()
+    asked = broker.put("x", 0)
+    await turns()
+    both = [broker.put("x", 0), broker.put("x", 0)]
+    both[0].listen(lambda _: 1 // 0)
+    assert not both[0].done()
+    for _ in range(2):
+        broker.answer(broker.asked[-1])
+        await turns()
+    assert [each.result() for each in (asked, *both)] == [{A0: 0}] * 3
+    assert (len(broker.asked), broker.bugs.count) == (2, 1)
+
+
+async def test_nobody_waits_once_more_for_who_does_not_answer() -> None:
+    """Else of many groups the last would wait for all others."""
+    broker = Broker()
+    contents = [("x", {A0: 0}, group) for group in "ghi"]
+    answers = [broker.questions.ask(each[0], each, each[2]) for each in contents]
+    await turns()
+    broker.answer(NoAnswer())
+    await turns()
+    assert [each.result() for each in answers] == [{A0: 99}] * 3
+    assert len(broker.asked) == 1
+    later = broker.put("x", 0)
+    await turns()
+    broker.answer(broker.asked[1])
+    await turns()
+    assert later.result() == {A0: 0}
+
+
 async def test_the_log_says_once_why_there_is_no_answer() -> None:
     broker = Broker()
     for _ in range(3):
