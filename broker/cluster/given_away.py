@@ -21,6 +21,7 @@ from odradek.storage.directory.checkpoints import DirectoryFailure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from odradek.broker.durability.committer import Committer
     from odradek.broker.metadata.topic import Topic
@@ -74,19 +75,34 @@ class GivenAway:
         }
         await self._replica_manager.stop(gone)
         await self._replica_manager.recorded()  # what they have written till now
+        homes = self._log_manager.directories_of()
         renamed = [
             each for each in gone if self._rename(each, delays_ms[each], keeps=keeps)
         ]
-        try:
-            await write_checkpoints(self._log_manager, self._disk_threads)
-        except DirectoryFailure as error:
-            self._note(error, "logs that others have now are not wholly gone yet")
-            # Should they come back, they are begun anew in another directory.
-            self._topics.offline.update(renamed)
-            return
+        failed = await self._write_checkpoints()
+        # What was in a directory that has failed since may be there again.
+        unsure = [
+            each for each in renamed if each in homes and homes[each].parent in failed
+        ]
+        self._topics.offline.update(unsure)
+        renamed = [each for each in renamed if each not in unsure]
         await self._topics.note_given_away(renamed)
         # Whoever has asked meanwhile has found one that cannot be used.
         await self._replica_manager.stop(renamed)
+
+    async def _write_checkpoints(self) -> set[Path]:
+        """In all directories that can be written; returns those that cannot."""
+        failed: set[Path] = set()
+        while True:
+            try:
+                await write_checkpoints(self._log_manager, self._disk_threads)
+            except DirectoryFailure as error:
+                if error.directory in failed:
+                    raise
+                failed.add(error.directory)  # it is left out from now on
+                self._note(error, "logs that others have now are not wholly gone yet")
+            else:
+                return failed
 
     async def set_topics_aside(self, topics: Iterable[Topic]) -> list[Topic]:
         """Keep what is here of topics that the cluster does not have, at a start.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.log.unified_log import UnifiedLog
 
@@ -83,15 +84,24 @@ class FollowerReplicas(Copies):
         The controllers know: this broker has named no epoch when it registered, so it
         is not in sync before it has all of them again.
         """
-        place, offline = partition.topic_partition, self._topics.offline
-        if not self._log_manager.directories.all_usable:
-            return  # it may be in one that is left out
-        if place in offline and not self._log_manager.has_directory(place):
-            offline.discard(place)
+        place = partition.topic_partition
+        if place in self._topics.offline and self._is_gone(place):
+            self._topics.offline.discard(place)
             partition.leadership.refusal = None
             _logger.warning(
                 "%s: its directory is gone, all of it is taken from its leader", place
             )
+
+    def _is_gone(self, place: TopicPartition) -> bool:
+        """Whether it is nowhere: not in a directory that is left out, either."""
+        directories = self._log_manager.directories
+        if self._log_manager.has_directory(place):
+            return False
+        info = self._topics.partition(place)
+        home = None if info is None else info.log_dir
+        return directories.all_usable or any(
+            str(each.path) == home and each.failure is None for each in directories
+        )
 
     async def sync(self, partitions: Sequence[Partition]) -> None:
         """Make durable what they have, where it has to be; see `may_be_told`."""

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from odradek.broker.cluster.given_away import GivenAway
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.directory.log_directories import LogDirectories
 from odradek.storage.files.files import DiskFull
 from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
 from odradek.storage.values.log_read import FetchIsolation
@@ -201,17 +203,64 @@ async def test_on_a_full_disk_what_is_given_away_makes_the_room(
         monkeypatch.undo()
 
 
-async def test_a_directory_that_fails_keeps_nobody_from_beginning_anew(
+def failing(broker: Replicas, directory: Path) -> Callable[[], Callable[[], None]]:
+    """Checkpoints as they are, but once that directory fails when they are written."""
+    job, left = broker.logs.checkpoint_job, [directory]
+
+    def write() -> None:
+        if left:
+            raise DirectoryFailure(left.pop(), OSError("Input/output error"))
+        job()()
+
+    return lambda: write
+
+
+async def test_what_was_in_a_directory_that_fails_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with replicas(tmp_path, stops_cleanly=False) as broker:
         rig = await with_a_record(broker)
         rig.decide(LEADER, 4, LEADER)
-
-        def fail() -> None:
-            raise DirectoryFailure(LOG_DIR, OSError("Input/output error"))
-
-        monkeypatch.setattr(broker.logs, "checkpoint_job", lambda: fail)
+        monkeypatch.setattr(broker.logs, "checkpoint_job", failing(broker, LOG_DIR))
         await given_away(broker).take_away([T0], keeps=False)
         assert broker.committer.for_directory(LOG_DIR).failure is not None
         assert broker.topics.offline == {T0}
+        assert is_written(broker), "the next start misses it"
+
+
+async def test_a_directory_that_fails_keeps_nobody_else_from_beginning_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with replicas(tmp_path, stops_cleanly=False) as broker:
+        rig = await with_a_record(broker)
+        rig.decide(LEADER, 4, LEADER)
+        job = failing(broker, Path("/another"))
+        monkeypatch.setattr(broker.logs, "checkpoint_job", job)
+        await given_away(broker).take_away([T0], keeps=False)
+        assert broker.committer.for_directory(Path("/another")).failure is not None
+        assert not broker.topics.offline
+        assert not is_written(broker)
+        rig.leader.log = SourceLog()
+        rig.leader.append(b"b", epoch=4, offset=1)
+        rig.decide(LEADER, 5)
+        await rig.step(2)
+        assert is_written(broker), "it follows again"
+
+
+async def test_what_is_gone_begins_anew_whichever_other_directory_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await with_a_record(broker)
+    files.rmtree(LOG_DIR / str(T0))
+    async with replicas(tmp_path, files) as broker:
+        assert broker.topics.offline == {T0}
+        left_out = property(lambda _: False)
+        monkeypatch.setattr(LogDirectories, "all_usable", left_out)
+        rig = Rig(broker)
+        rig.leader.append(b"a", epoch=3)
+        rig.decide(LEADER, 3)
+        await rig.step(2)
+        assert not broker.topics.offline
+        assert rig.ends[0] == 1
