@@ -195,8 +195,13 @@ class FutureLog:
     def _drop_stale(self, plan: CopyPlan) -> None:
         """Remove the copies of segments that are not what they were."""
         sources = {piece.source.base_offset: piece.source for piece in plan.pieces}
+        is_cut = plan.cut_count != self._cut_count
+        if is_cut:
+            # Of the producers of what was cut; `sync` takes those that are left.
+            for offset in self._snapshots:
+                self._files.unlink(self.directory / snapshot_name(offset))
+            self._snapshots.clear()
         for base_offset, copy in list(self._copies.items()):
-            is_cut = plan.cut_count != self._cut_count
             if is_cut or sources.get(base_offset) is not copy.source:
                 self.forget(base_offset)
         self._cut_count = plan.cut_count

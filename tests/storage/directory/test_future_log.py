@@ -9,6 +9,7 @@ from odradek.storage.directory.future_log import FutureLog
 from odradek.storage.files.files import Files
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.opening.loader import Checkpointed, Surroundings, load_log
+from odradek.storage.producers.snapshot import list_snapshots
 from odradek.storage.values.file_names import DELETED, is_segment_file
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
@@ -137,6 +138,23 @@ def test_a_log_that_is_cut_is_copied_anew() -> None:
     log.truncation.truncate_to(log.log_end_offset - 1, NOW)
     with pytest.raises(FileNotFoundError):
         late.copy(plan, ALL)
+
+
+def test_of_a_log_that_is_cut_no_later_producers_are_kept() -> None:
+    """Else a start, or a later cut, would go on with what they were in the end."""
+    log = filled()
+    future = future_of(log)
+    future.copy(future.plan(), ALL)
+    future.sync()
+    files, target = log.local.files, future.directory
+    copied = list_snapshots(files, target)
+    assert copied == list_snapshots(files, log.directory)
+    log.truncation.truncate_to(max(copied) - 1, NOW)
+    future.copy(future.plan(), ALL)
+    future.sync()
+    left = list_snapshots(files, target)
+    assert left == list_snapshots(files, log.directory)
+    assert max(copied) not in left
 
 
 def test_the_log_goes_on_in_the_copy() -> None:
