@@ -234,7 +234,9 @@ class Joining:
         if identity.previous_epoch != NO_EPOCH and await self._epoch.forget_if_lost(
             self._topics, services.replica_manager, services.bugs
         ):
-            membership.identity = identity._replace(previous_epoch=NO_EPOCH)
+            # Not of that from before: a directory may have failed meanwhile.
+            identity = membership.identity._replace(previous_epoch=NO_EPOCH)
+            membership.identity = identity
         await self.member.join(self._publish, self._topics.read_until)
         self._go_on(self._directories.run(), "places of partitions")
 

@@ -54,8 +54,9 @@ class Assignments:
         self._waiting[topic_id, number] = directory_id
 
     def drop(self, topic_id: bytes, number: int) -> None:
-        """They know already where it is."""
+        """They know already where it is; what is on its way is not told once more."""
         self._waiting.pop((topic_id, number), None)
+        self._asked.pop((topic_id, number), None)
 
     def next_request(self, broker_epoch: int) -> AssignReplicasToDirsRequest | None:
         """As much as one may ask; None: they know everything."""

@@ -93,7 +93,8 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("kafka.metrics.", "there is no JVM with metrics of its own"),
     (
         "socket.connection.setup.",
-        "others are given controller.quorum.request.timeout.ms to answer",
+        "controllers are given controller.quorum.request.timeout.ms to answer, and"
+        " leaders replica.socket.timeout.ms",
     ),
     ("alter.log.dirs.replication.", "moves are slowed evenly, not by windows"),
     ("offsets.topic.compression.", "committed offsets are not compressed"),

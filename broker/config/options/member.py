@@ -195,8 +195,8 @@ class MemberOptions:
     follower_replication_throttled_rate: int = option(
         LONG_MAX,
         "follower.replication.throttled.rate",
-        "The same for what this broker takes in, and for"
-        " follower.replication.throttled.replicas.",
+        "Bytes a second that this broker takes in while it catches up, of what"
+        " follower.replication.throttled.replicas of topics name.",
         kind=Kind.LONG,
         at_least=0,
         is_dynamic=True,
@@ -204,13 +204,14 @@ class MemberOptions:
     replication_quota_window_num: int = option(
         11,
         "replication.quota.window.num",
-        "Over how many windows that is reckoned.",
+        "Over how many windows leader.replication.throttled.rate and that of followers"
+        " are reckoned.",
         at_least=1,
     )
     replication_quota_window_size_seconds: int = option(
         1,
         "replication.quota.window.size.seconds",
-        "How long each of them is.",
+        "How long each of these windows is (replication.quota.window.num).",
         at_least=1,
     )
     num_replica_fetchers: int = option(

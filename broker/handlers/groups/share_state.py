@@ -1,7 +1,7 @@
 """Initialize-, Read-, Write-, DeleteShareGroupState 0-1 and ReadShareGroupStateSummary.
 
-In Apache Kafka the leaders of partitions send these to the share coordinator; here they
-need not ask. What is left is what comes from elsewhere, for whom it works the same.
+The leaders of partitions send these to the share coordinator, where that is another
+broker of their cluster; a broker alone need not ask itself.
 """
 
 from __future__ import annotations

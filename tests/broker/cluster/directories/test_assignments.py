@@ -103,6 +103,17 @@ def test_the_newest_place_wins() -> None:
     assert assignments.next_request(100) is None
 
 
+def test_what_is_known_meanwhile_is_not_told_again() -> None:
+    """It has moved there and back: the controllers would have it where it was."""
+    assignments = Assignments(1)
+    assignments.want(A, 0, SECOND)
+    assignments.want(A, 1, SECOND)
+    assignments.next_request(100)
+    assignments.drop(A, 0)
+    assignments.lost()
+    assert told(assignments.next_request(100)) == {(A, 1): SECOND}
+
+
 def test_what_is_not_there_any_more_is_not_told_again() -> None:
     assignments = Assignments(1)
     for code in (3, 6, 100):

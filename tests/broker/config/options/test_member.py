@@ -39,6 +39,10 @@ def test_a_broker_alone_is_told_that_they_mean_nothing() -> None:
         "accepted, but they mean nothing here:"
         " broker.heartbeat.interval.ms, process.roles"
     ]
+    reader = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    assert load(pairs=[f"replica.selector.class={reader}"]).notes == [
+        "accepted, but they mean nothing here: replica.selector.class"
+    ]
     assert "process.roles" in member_names()
     pairs = ["process.roles=broker", f"{SERVERS}=a:1", "node.id=2"]
     pairs.append("broker.heartbeat.interval.ms=500")
