@@ -77,8 +77,10 @@ class PartitionImage(NamedTuple):
 
     def directory_of(self, broker_id: int) -> bytes:
         """In which of its directories one of the replicas is; zeros: nobody says."""
-        places = dict(zip(self.replicas, self.directories, strict=False))
-        return places.get(broker_id, NO_DIRECTORY)
+        for replica, directory_id in zip(self.replicas, self.directories, strict=False):
+            if replica == broker_id:
+                return directory_id
+        return NO_DIRECTORY
 
 
 class TopicImage(NamedTuple):
