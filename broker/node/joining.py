@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.durability.committer import COMMIT
+from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
@@ -254,13 +255,20 @@ class Joining:
         Raises:
             StartError: they keep us away from clients.
         """
+        from odradek.broker.cluster.membership import Stage
+
         self._go_on(self._peers.run(), "in-sync replicas")
         self._services.scheduler.every(
             max(self._peers.lag_max_ms // 2, 1),
             "in-sync replicas",
             self._look_around,
         )
-        await self.member.serve()
+        try:
+            await self.member.serve()
+        except StartError:
+            if self.member.membership.stage is Stage.SERVING:
+                await self.leave()  # clients may be here: others are to lead
+            raise
         self.member.failed.add_done_callback(_stop)
         if self._services.authorizer is not None:
             from odradek.broker.cluster.rights import warn_of_open_controllers

@@ -6,11 +6,13 @@ from typing import Any, cast
 import pytest
 
 from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.cluster.membership import Identity, Stage
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.node import joining, parts
 from odradek.broker.node.joining import Joining
+from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.api_keys import ApiKey
 
 NOBODY = cast("Any", None)
@@ -62,6 +64,70 @@ async def test_who_stops_already_sends_itself_no_second_signal(
     await asyncio.sleep(0)
     assert made.has_failed
     assert signals == []
+
+
+@pytest.mark.parametrize(
+    ("stage", "leave_count"), [(Stage.SERVING, 1), (Stage.RECOVERING, 0)]
+)
+async def test_a_start_that_fails_gives_away_what_the_broker_leads_already(
+    stage: Stage, leave_count: int
+) -> None:
+    left = []
+
+    async def serve() -> None:
+        raise StartError("the metadata log has the broker fenced")
+
+    async def leave() -> None:
+        left.append(1)
+
+    async def nothing() -> None:
+        pass
+
+    made: Any = Joining.__new__(Joining)
+    made._tasks = []
+    made._peers = SimpleNamespace(run=nothing, lag_max_ms=30_000)
+    made._services = SimpleNamespace(
+        scheduler=SimpleNamespace(every=lambda *_: None), authorizer=None
+    )
+    made._fetchers = SimpleNamespace(stop=nothing)
+    made.member = SimpleNamespace(
+        serve=serve,
+        leave=leave,
+        failed=asyncio.get_running_loop().create_future(),
+        membership=SimpleNamespace(stage=stage),
+    )
+    with pytest.raises(StartError):
+        await made.serve()
+    await asyncio.gather(*made._tasks)
+    assert len(left) == leave_count
+
+
+async def test_a_directory_that_fails_while_logs_are_looked_at_is_not_registered() -> (
+    None
+):
+    membership = SimpleNamespace(
+        identity=Identity(1, "c", b"i" * 16, (), (b"d" * 16, b"e" * 16), None, 7)
+    )
+
+    async def forget_if_lost(*_: Any) -> bool:
+        identity = membership.identity
+        membership.identity = identity._replace(directories=identity.directories[:1])
+        return True
+
+    async def nothing(*_: Any) -> None:
+        pass
+
+    made: Any = Joining.__new__(Joining)
+    made._tasks = []
+    made._services = SimpleNamespace(replica_manager=None, bugs=None)
+    made._topics = SimpleNamespace(read_until=None)
+    made._epoch = SimpleNamespace(forget_if_lost=forget_if_lost)
+    made._directories = SimpleNamespace(run=nothing)
+    made.member = SimpleNamespace(membership=membership, join=nothing)
+    await made.join()
+    await asyncio.gather(*made._tasks)
+    assert membership.identity.directories == (b"d" * 16,)
+    assert membership.identity.previous_epoch == -1
 
 
 def test_what_controllers_leave_to_brokers_is_looked_at_here() -> None:
