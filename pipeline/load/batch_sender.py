@@ -18,7 +18,6 @@ from odradek.pipeline.records.row_encoding import encoded
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import refusal_of
 from odradek.pipeline.workers.garbage_collection import freeze_once
-from odradek.pipeline.writing.row_placement import task_number
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class BatchSender:
         import pyarrow as pa
 
         if self.files is not None:
-            batches = self.files.batches(task_number())
+            batches = self._read(self.files, batches)
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is None:
             return
@@ -73,6 +72,14 @@ class BatchSender:
                 "records": pa.array(counts.values(), pa.int64()),
             }
         )
+
+    def _read(
+        self, files: FileRows, tasks: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of tasks of which there is nothing but their numbers."""
+        for batch in tasks:
+            for task in batch.column(0).to_pylist():
+                yield from files.batches(task)
 
     def _send_all(
         self,

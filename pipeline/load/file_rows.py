@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .record_rows import RecordColumns
 
 TASKS_MAX = 8
+_FILES_MAX = 500  # each task opens all of them
 _ROWS_MAX = 65_536
 _BYTES_AT_ONCE = 8 << 20
 _SAMPLE_ROWS = 16
@@ -44,12 +45,17 @@ _BYTES = ("string", "binary")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint")
 
 
+class FilesDiffer(Exception):
+    """Tasks have not read what the driver sees; the message says it."""
+
+
 @dataclass(frozen=True)
 class PlainFiles:
     """Files whose columns are the parts of records as they are."""
 
     paths: tuple[str, ...]
     columns: RecordColumns
+    row_count: int
     now_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def divided(self, partition_count: int, core_count: int | None) -> FileRows:
@@ -70,24 +76,49 @@ class FileRows:
         """A row for each task."""
         return spark.range(0, self.task_count, 1, self.task_count)
 
+    def check(self, sent_count: int) -> None:
+        """See that all tasks together have sent each row.
+
+        Raises:
+            FilesDiffer: some of them found other rows under the same names.
+        """
+        if sent_count != self.files.row_count:
+            raise FilesDiffer(
+                f"the files have {self.files.row_count} rows here, and tasks found"
+                f" {sent_count} to send: do all machines see the same files, and does"
+                " nobody write them anew?"
+            )
+
     def batches(self, task: int) -> Iterator[pyarrow.RecordBatch]:
-        """As `record_rows` has them; rows of other tasks have a partition below 0."""
+        """Those of one task, as `record_rows` has them."""
+        turns = Turns()
+        gathered: list[pyarrow.RecordBatch] = []
+        for rows in self._rows():
+            found = self._records(rows, turns, task)
+            if gathered and not _fit_together([*gathered, found]):
+                yield from _joined(gathered)
+                gathered = []
+            if found.num_rows:
+                gathered.append(found)
+        yield from _joined(gathered)
+
+    def _rows(self) -> Iterator[pyarrow.RecordBatch]:
+        """All of them, some at once; no more of a file is held."""
         import pyarrow.parquet as pq
 
-        turns = Turns()
         names = list({name: None for name in self.files.columns if name})
         for path in self.files.paths:
-            with pq.ParquetFile(path, buffer_size=_READ_SIZE) as file:
-                if not file.metadata.num_rows:
-                    continue
-                for rows in file.iter_batches(
-                    _rows_at_once(file, names), columns=names, use_threads=False
-                ):
-                    yield self._records(rows, turns, task)
+            with pq.ParquetFile(path, buffer_size=_READ_SIZE, pre_buffer=False) as file:
+                if file.metadata.num_rows:
+                    yield from file.iter_batches(
+                        _rows_at_once(file, names), columns=names, use_threads=False
+                    )
 
     def _records(
         self, rows: pyarrow.RecordBatch, turns: Turns, task: int
     ) -> pyarrow.RecordBatch:
+        """Of these rows, those that the task sends."""
+        import numpy as np
         import pyarrow as pa
 
         parts, count = self.files.columns, rows.num_rows
@@ -97,12 +128,15 @@ class FileRows:
         if parts.partition:
             wanted = rows.column(parts.partition).cast(pa.int32())
         placed = turns.place(keys, wanted, self.partition_count)
-        placed[placed % self.task_count != task] = -1
+        ours = np.flatnonzero(placed % self.task_count == task)
+        if len(ours) < count:
+            places = pa.array(ours)
+            rows, keys, placed = rows.take(places), keys.take(places), placed[ours]
         return pa.record_batch(
             {
                 KEY: keys,
                 VALUE: _bytes(rows.column(parts.value)),
-                HEADERS: pa.nulls(count, pa.list_(pa.binary())),
+                HEADERS: pa.nulls(len(ours), pa.list_(pa.binary())),
                 TIME_MS: self._times(rows),
                 PARTITION: pa.array(placed, pa.int32()),
             }
@@ -133,17 +167,22 @@ def plain_files(
 
     ``rows`` are those of the files, as Spark reads them.
     """
-    if not isinstance(source, TableSource) or not source.is_plain():
+    if not isinstance(source, TableSource) or len(files) > _FILES_MAX:
+        return None
+    if not source.is_plain():
         return None
     if not columns.value or columns.headers:
         return None
     if not all(_fits(rows, *part) for part in columns._asdict().items()):
         return None
     names = {name for name in columns if name}
-    paths = tuple(file.path for file in files)
-    if all(_has_columns(path, names, rows) for path in paths):
-        return PlainFiles(paths, columns)
-    return None
+    paths, row_count = tuple(file.path for file in files), 0
+    for path in paths:
+        found = _row_count(path, names, rows)
+        if found is None:
+            return None
+        row_count += found
+    return PlainFiles(paths, columns, row_count)
 
 
 def _fits(rows: DataFrame, part: str, name: str) -> bool:
@@ -162,26 +201,45 @@ def _fits(rows: DataFrame, part: str, name: str) -> bool:
     return kind in _NUMBERS[:3]
 
 
-def _has_columns(path: str, names: set[str], rows: DataFrame) -> bool:
-    """Whether a file is on this machine, and has the columns as Spark has them."""
+def _row_count(path: str, names: set[str], rows: DataFrame) -> int | None:
+    """Of a file on this machine that has the columns as Spark has them; else None."""
     import pyarrow as pa
     import pyarrow.parquet as pq
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import from_arrow_type
 
-    if names & set(values_of(path)):
-        return False
+    if "://" in path or names & set(values_of(path)):
+        return None
     try:
-        schema = pq.read_schema(path)
+        metadata = pq.read_metadata(path)
+        schema = metadata.schema.to_arrow_schema()
         for name in names:
             kind = schema.field(name).type
             if pa.types.is_timestamp(kind) and kind.unit not in ("us", "ms"):
-                return False
+                return None
             if from_arrow_type(kind) != rows.schema[name].dataType:
-                return False
+                return None
     except (OSError, KeyError, pa.ArrowInvalid, PySparkTypeError):
-        return False
-    return True
+        return None
+    count: int = metadata.num_rows
+    return count
+
+
+def _fit_together(rows: Sequence[pyarrow.RecordBatch]) -> bool:
+    return (
+        rows[0].schema == rows[-1].schema
+        and sum(each.num_rows for each in rows) <= _ROWS_MAX
+        and sum(each.nbytes for each in rows) <= _BYTES_AT_ONCE
+    )
+
+
+def _joined(gathered: list[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """As one, so that a batch of records is not as small as a small file."""
+    import pyarrow as pa
+
+    if len(gathered) > 1:
+        gathered = pa.Table.from_batches(gathered).combine_chunks().to_batches()
+    yield from gathered
 
 
 def _bytes(column: pyarrow.Array) -> pyarrow.Array:
@@ -199,9 +257,9 @@ def _rows_at_once(file: ParquetFile, names: Sequence[str]) -> int:
     """How many rows are about as large as a task should hold."""
     sample: Any = next(file.iter_batches(_SAMPLE_ROWS, columns=list(names)))
     found, size = file.metadata, 0
-    for group in range(found.num_row_groups):
+    for group in map(found.row_group, range(found.num_row_groups)):
         for number in range(found.num_columns):
-            column = found.row_group(group).column(number)
+            column = group.column(number)
             if column.path_in_schema in names:
                 size += column.total_uncompressed_size
     # Where few values are repeated, the file is smaller than its rows are.

@@ -64,8 +64,8 @@ def encoded(
 ) -> Iterator[tuple[int, EncodedRecords]]:
     """Batches of up to ``size_max`` bytes, in order for each partition.
 
-    A record that is larger is alone in its batch; a row whose partition is below 0 is
-    in none. Each has to be used before the next is taken: they share their memory.
+    A record that is larger is alone in its batch. Each has to be used before the next
+    is taken: they share their memory.
     """
     import numpy as np
 
@@ -77,8 +77,7 @@ def encoded(
         _header_fields(rows.column(HEADERS)),
     ]
     target = bytearray(max(size_max - BATCH_OVERHEAD, 1))
-    found = np.unique(partitions)
-    for partition in found[found >= 0]:
+    for partition in np.unique(partitions):
         places = np.flatnonzero(partitions == partition)
         part = [fields.of_rows(places) for fields in columns]
         for records in _batches(part, times[places], target):

@@ -229,7 +229,7 @@ def open_file(path: Any) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, pre_buffer=False)  # or it would hold all of it
     except (pa.ArrowInvalid, OSError) as error:
         raise JobError(
             f"{path} cannot be read: {error} The table is as it was; files that no "

@@ -45,7 +45,9 @@ class StoredRows:
 
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         values = values_of(path)
-        for batch in pq.ParquetFile(opened(path, self.folder)).iter_batches():
+        for batch in pq.ParquetFile(
+            opened(path, self.folder), pre_buffer=False
+        ).iter_batches():
             rows = pa.Table.from_batches([batch])
             renamed = with_new_names(rows.schema, dict(self.names))
             rows = rows.rename_columns(renamed.names)

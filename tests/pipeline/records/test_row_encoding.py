@@ -91,11 +91,3 @@ def test_fields_are_where_the_column_has_them() -> None:
         partition_of_key(b"", 3),
         partition_of_key(b"c", 3),
     ]
-
-
-def test_rows_of_no_partition_are_in_no_batch() -> None:
-    others = [(*row[:4], -1) for row in ROWS]
-    assert records_in(batch(others, pa.binary()), 1000) == []
-    mixed = [*others, *ROWS[:2]]
-    found = records_in(batch(mixed, pa.binary()), 1000)
-    assert [(partition, len(rows)) for partition, rows in found] == [(0, 1), (1, 1)]
