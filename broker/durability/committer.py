@@ -293,7 +293,7 @@ class DirectoryCommitter:
 
     def _fail_with(self, error: BaseException) -> None:
         if not isinstance(error, StorageFailure):
-            if not isinstance(error, KafkaStorageError):
+            if not isinstance(error, (KafkaStorageError, OSError)):
                 _logger.error("a sync of %s broke", self.directory, exc_info=error)
             error = StorageFailure(f"a sync of {self.directory} broke: {error!r}")
         self.fail(error)

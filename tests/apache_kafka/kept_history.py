@@ -53,7 +53,7 @@ class Sender:
                 "bootstrap.servers": addresses,
                 "enable.idempotence": True,
                 "linger.ms": 1,
-                "message.timeout.ms": 120_000,
+                "message.timeout.ms": 1000 * PATIENCE_S,
             }
         )
         self._is_over = threading.Event()
@@ -139,6 +139,8 @@ class Transactions:
                 for partition in range(TOPICS[WHOLE]):
                     producer.produce(WHOLE, b"%d" % number, partition=partition)
                 if wanted is self.aborted:
+                    if producer.flush(5):
+                        return number  # what waits to be sent again stays out of use
                     _retried(lambda: producer.abort_transaction(5))
                 else:
                     _retried(lambda: producer.commit_transaction(5))

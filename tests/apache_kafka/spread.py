@@ -21,8 +21,9 @@ OPTIONS = {
     "transaction.state.log.num.partitions": str(len(BROKERS)),
     "offsets.topic.num.partitions": str(len(BROKERS)),
     "share.coordinator.state.topic.num.partitions": str(len(BROKERS)),
-    # One that was killed is away sooner.
-    "broker.session.timeout.ms": "3000",
+    # One that was killed is away sooner; one that lives has many tries until then.
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "500",
 }
 
 

@@ -20,8 +20,9 @@ US = 2
 BY_RACK = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 OPTIONS = {
     "offsets.topic.num.partitions": "1",
-    # One that was killed is away sooner.
-    "broker.session.timeout.ms": "3000",
+    # One that was killed is away sooner; one that lives has many tries until then.
+    "broker.session.timeout.ms": "6000",
+    "broker.heartbeat.interval.ms": "500",
     "broker.rack": "theirs",
     "replica.selector.class": BY_RACK,
 }
@@ -44,6 +45,7 @@ class Joined:
             "replica.selector.class": BY_RACK,
             "cluster.id": CLUSTER_ID,
             "offsets.topic.replication.factor": "1",
+            "broker.heartbeat.interval.ms": OPTIONS["broker.heartbeat.interval.ms"],
             "controller.quorum.bootstrap.servers": (
                 f"127.0.0.1:{self.kafka.controller_port}"
             ),
@@ -176,7 +178,7 @@ def test_either_follows_the_other_byte_for_byte(joined: Joined, leader: int) -> 
     produce(joined.kafka, name, 0)
     produce(joined.ours, name, COUNT)
     wait_until(lambda: are_equal(joined, name), PATIENCE_S)
-    assert in_sync(joined, name) == (leader, {1, US})
+    wait_until(lambda: in_sync(joined, name) == (leader, {1, US}), PATIENCE_S)
     for broker in (joined.kafka, joined.ours):
         assert consumed(broker, name, 2 * COUNT) == list(range(2 * COUNT))
 
@@ -257,7 +259,7 @@ def test_who_was_stopped_returns_and_leads_again(joined: Joined) -> None:
     create(joined, name, US, 1)
     produce(joined.ours, name, 0)
     joined.ours.terminate()
-    assert in_sync(joined, name) == (1, {1})
+    wait_until(lambda: in_sync(joined, name) == (1, {1}), PATIENCE_S)
     produce(joined.kafka, name, COUNT)
     joined.ours.start()
     wait_until(lambda: in_sync(joined, name) == (1, {1, US}), PATIENCE_S)

@@ -24,6 +24,7 @@ from tests.client.live import connected, wait_until
 from tests.patience import PATIENCE_S
 
 PARTITIONS = 4
+SOON_OUT_OF_SYNC = {"replica.lag.time.max.ms": "5000"}
 
 
 class OnTwoDisks(Joined):
@@ -76,7 +77,7 @@ class OnTwoDisks(Joined):
 
 @pytest.fixture
 def joined(tmp_path: Path) -> Iterator[OnTwoDisks]:
-    with running_kafka(tmp_path, OPTIONS) as kafka:
+    with running_kafka(tmp_path, OPTIONS | SOON_OUT_OF_SYNC) as kafka:
         made = OnTwoDisks(tmp_path, kafka)
         made.ours.start()
         try:
@@ -106,6 +107,7 @@ def move(joined: Joined, name: str, number: int, disk: Path) -> None:
     assert [each.partitions[0].error_code for each in answer.results] == [0]
 
 
+@pytest.mark.long
 def test_one_of_two_disks_fails(joined: OnTwoDisks) -> None:
     """What was in it is led elsewhere, the rest goes on; repaired, all is in sync."""
     replicas = [[US, 1]] * PARTITIONS

@@ -25,7 +25,7 @@ from tests.patience import PATIENCE_S
 
 KAFKA, THIRD = 1, 3
 TROUBLES = 20
-SESSION_S = 3.0  # of OPTIONS
+SESSION_S = 6.0  # of OPTIONS
 
 
 class Sender:
@@ -39,7 +39,7 @@ class Sender:
                 "bootstrap.servers": addresses,
                 "enable.idempotence": True,
                 "linger.ms": 1,
-                "message.timeout.ms": 120_000,
+                "message.timeout.ms": 1000 * PATIENCE_S,
             }
         )
         self._topic = topic

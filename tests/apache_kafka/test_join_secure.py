@@ -8,6 +8,7 @@ import pytest
 from tests.apache_kafka.node import KafkaNode, free_ports
 from tests.apache_kafka.test_join import (
     COUNT,
+    OPTIONS,
     US,
     Joined,
     are_equal,
@@ -43,7 +44,7 @@ class SecureNode(KafkaNode):
     """Its PLAINTEXT listener is for the tests."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(root, {"broker.session.timeout.ms": "3000"})
+        super().__init__(root, OPTIONS)
         self.ca = Authority(root)
         (self.inside,) = free_ports(1)
         told = f"PLAINTEXT://{self.address},INSIDE://127.0.0.1:{self.inside}"
@@ -102,7 +103,7 @@ def test_either_follows_the_other(joined: Joined, leader: int) -> None:
     produce(joined.kafka, name, 0)
     produce(joined.ours, name, COUNT)
     wait_until(lambda: are_equal(joined, name), PATIENCE_S)
-    assert in_sync(joined, name) == (leader, {1, US})
+    wait_until(lambda: in_sync(joined, name) == (leader, {1, US}), PATIENCE_S)
 
 
 def test_who_shows_no_certificate_is_told(joined: Joined, tmp_path: Path) -> None:

@@ -341,6 +341,23 @@ async def test_a_sync_that_cannot_begin_is_a_failure_too(
     assert commit.failures == [(DIRECTORY, broken)]
 
 
+async def test_a_directory_that_is_not_there_is_no_bug(
+    commit: Fixture, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    partition = FakePartition()
+
+    def begin_sync(with_snapshot: bool = False) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "t-0/0.index")
+
+    monkeypatch.setattr(partition, "begin_sync", begin_sync)
+    partition.append()
+    commit.directory.mark_dirty(partition)
+    with pytest.raises(StorageFailure, match="No such file"):
+        await commit.directory.flush()
+    assert len(commit.failures) == 1
+    assert "Traceback" not in caplog.text
+
+
 async def test_a_sync_that_was_run_in_vain_is_a_failure_too(
     commit: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
