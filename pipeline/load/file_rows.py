@@ -226,11 +226,10 @@ def _row_count(path: str, names: set[str], rows: DataFrame) -> int | None:
 
 
 def _fit_together(rows: Sequence[pyarrow.RecordBatch]) -> bool:
-    return (
-        rows[0].schema == rows[-1].schema
-        and sum(each.num_rows for each in rows) <= _ROWS_MAX
-        and sum(each.nbytes for each in rows) <= _BYTES_AT_ONCE
-    )
+    if rows[0].schema != rows[-1].schema:
+        return False
+    size = sum(each.nbytes for each in rows)
+    return size <= _BYTES_AT_ONCE and sum(map(len, rows)) <= _ROWS_MAX
 
 
 def _joined(gathered: list[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
