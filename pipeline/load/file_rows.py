@@ -23,6 +23,8 @@ from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.tables.partitions.partition_path import values_of
 from odradek.pipeline.writing.row_placement import Turns
 
+from .sent_counts import SparkFailure
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -45,7 +47,7 @@ _BYTES = ("string", "binary")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint")
 
 
-class FilesDiffer(Exception):
+class FilesDiffer(SparkFailure):
     """Tasks have not read what the driver sees; the message says it."""
 
 

@@ -46,7 +46,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .attempt_registry import attempt_registry
 from .batch_sender import BatchSender
-from .file_rows import FilesDiffer, PlainFiles
+from .file_rows import PlainFiles
 from .notes import LoadNotes, Note, first_note, notes_topic, was_written
 from .record_rows import RecordColumns, record_rows
 from .rights import needs_of
@@ -283,13 +283,7 @@ class Loader:
                 return Loaded(batch, self._try(prepared, batch, note, parts))
             except _FENCED as error:
                 raise self._shut_out() from error
-            except (
-                KafkaError,
-                OSError,
-                DeliveryFailed,
-                SparkFailure,
-                FilesDiffer,
-            ) as error:
+            except (KafkaError, OSError, DeliveryFailed, SparkFailure) as error:
                 failure = error
                 if self._refused(error) is not None:
                     break
