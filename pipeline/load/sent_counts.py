@@ -32,7 +32,8 @@ def sent_counts(prepared: DataFrame, sender: BatchSender) -> dict[int, int]:
     """Run the job; how many records each partition got.
 
     Raises:
-        SparkFailure: a task failed, or two tasks wrote one partition.
+        SparkFailure: a task failed, two tasks wrote one partition, or the tasks have
+            not read the files that are here.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -46,6 +47,8 @@ def sent_counts(prepared: DataFrame, sender: BatchSender) -> dict[int, int]:
     counts = {row["partition"]: row["records"] for row in found}
     if len(counts) != len(found):
         raise SparkFailure("two tasks wrote one partition")
+    if sender.files is not None:
+        sender.files.check(sum(counts.values()))
     return counts
 
 
