@@ -96,7 +96,7 @@ def test_a_topic_becomes_a_table_and_a_topic_again(
     for partition in range(2):
         values = [b'{"id": %d}' % number for number in range(partition, 200, 2)]
         send(address, topic, values, partition)
-    typed = ["--value-format=json", "--schema=id BIGINT"]
+    typed = ["--value-format=json", "--schema=id BIGINT", "--min-partitions=2"]
     said = run(
         server,
         ["doctor", *brokers, "--path", str(tmp_path)],
