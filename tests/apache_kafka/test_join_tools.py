@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import admin
 
-from odradek.client.quotas import alter_quotas
+from odradek.client.quotas import alter_quotas, describe_quotas
 from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 from tests.apache_kafka.java_client import JavaClient
 from tests.apache_kafka.node import running_kafka
@@ -72,6 +72,19 @@ def test_what_is_made_through_us_is_told_by_either(
     for broker in (joined.kafka, joined.ours):
         client = joined.admin(broker)
         wait_until(lambda client=client: "made" not in _names(client), PATIENCE_S)  # type: ignore[misc]
+
+
+def test_what_is_changed_by_way_of_apache_kafka_holds_here(joined: Joined) -> None:
+    user = {"user": "slow"}
+    with connected(joined.kafka.port) as theirs, connected(joined.ours.port) as ours:
+        for value, expected in ((5.0, [{"consumer_byte_rate": 5.0}]), (None, [])):
+            alter_quotas(theirs, user, {"consumer_byte_rate": value})
+            wait_until(
+                lambda expected=expected: (  # type: ignore[misc]
+                    [x.values for x in describe_quotas(ours, user)] == expected
+                ),
+                PATIENCE_S,
+            )
 
 
 def test_partitions_are_moved_by_the_tool_through_us(
