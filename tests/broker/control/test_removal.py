@@ -37,7 +37,7 @@ async def test_topics_of_a_cluster_are_not_deleted_here(tmp_path: Path) -> None:
         await answer(requests, "topics.create", topics=[{"name": "t"}])
         server.services.cluster = cast("Any", object())
         for name, fields in (("topics.delete", {"topics": ["t"]}), ("reset", {})):
-            with pytest.raises(AdminError, match="deleted by the controllers"):
+            with pytest.raises(AdminError, match="deleted by its controllers"):
                 await answer(requests, name, **fields)
         server.services.cluster = None
         assert server.services.metadata.get("t") is not None
