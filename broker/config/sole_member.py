@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _VOTER = re.compile(r"(\d+)@\S+:\d+")
 _BOTH = {"broker", "controller"}
 _ALONE = "one odradek is all of its cluster"
+_JOIN = "to join the cluster of such controllers, set process.roles=broker"
 
 
 class Refusal(NamedTuple):
@@ -48,7 +49,10 @@ def why_not_alone(config: BrokerConfig) -> Refusal | None:
 def _of_roles(roles: tuple[str, ...], _: BrokerConfig) -> str | None:
     if not roles or set(roles) == _BOTH:
         return None
-    return f"{_ALONE}; write broker,controller, or leave it out"
+    return (
+        f"{_ALONE}; write broker,controller, or leave it out; write broker to be one of"
+        " those that Apache Kafka's controllers have"
+    )
 
 
 def _of_voters(voters: tuple[str, ...], config: BrokerConfig) -> str | None:
@@ -59,7 +63,8 @@ def _of_voters(voters: tuple[str, ...], config: BrokerConfig) -> str | None:
         if int(found[1]) != config.node_id:
             return (
                 f"voter {voter} is another node than this one, whose node.id is "
-                f"{config.node_id}, and {_ALONE}; name it alone, or leave it out"
+                f"{config.node_id}, and {_ALONE}; name it alone, or leave it out;"
+                f" {_JOIN}"
             )
     return None
 
@@ -75,5 +80,5 @@ def _of_servers(servers: tuple[str, ...], config: BrokerConfig) -> str | None:
         return None
     return (
         f"they are controllers elsewhere, and {_ALONE}; name the own controller "
-        "listener alone, or leave it out"
+        f"listener alone, or leave it out; {_JOIN}"
     )

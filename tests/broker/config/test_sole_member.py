@@ -46,7 +46,7 @@ def test_a_node_that_is_all_of_its_cluster_starts(config: BrokerConfig) -> None:
 @pytest.mark.parametrize(
     ("config", "name", "reason"),
     [
-        (of(roles="controller"), ROLES, "write broker,controller, or leave it out"),
+        (of(roles="controller"), ROLES, "write broker to be one of those"),
         (of(roles="broker,observer"), ROLES, "write broker,controller"),
         (of(voters="1@a:1,2@b:1,3@c:1"), VOTERS, "voter 2@b:1 is another node"),
         (of(2, voters="1@a:9093"), VOTERS, "whose node.id is 2"),
