@@ -18,7 +18,19 @@ JAVA = (
     " -XX:InitiatingHeapOccupancyPercent=35 -XX:+ExplicitGCInvokesConcurrent"
     " -Djava.awt.headless=true"
 )
-# What a single node needs, then config/server.properties of the release.
+# What the release has in its own files of options, for any broker.
+OF_RELEASE = """\
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+num.recovery.threads.per.data.dir=2
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+# What a single node needs besides.
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -34,15 +46,6 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-num.network.threads=3
-num.io.threads=8
-socket.send.buffer.bytes=102400
-socket.receive.buffer.bytes=102400
-socket.request.max.bytes=104857600
-num.recovery.threads.per.data.dir=2
-log.retention.hours=168
-log.segment.bytes=1073741824
-log.retention.check.interval.ms=300000
 """
 
 
@@ -66,6 +69,7 @@ def main() -> None:
     properties = Path(f"{data_dir}.properties")
     properties.write_text(
         PROPERTIES.format(port=port, spare_port=spare_port, data_dir=data_dir)
+        + OF_RELEASE
         + "".join(f"{line}\n" for line in lines)
     )
     tool = ["java", "-cp", f"{libs}/*", "kafka.tools.StorageTool", "format"]

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic
-from peers import CLUSTER_ID, JAVA
+from peers import CLUSTER_ID, JAVA, OF_RELEASE
 from targets import Broker, Target, odradek
 
 from odradek.client.connection import Connection
@@ -30,18 +30,11 @@ log.dirs={data_dir}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 """
-# Beside what config/broker.properties of the release says.
 _OF_BROKER = """\
 process.roles=broker
 node.id={node}
 controller.quorum.voters=100@127.0.0.1:{controller_port}
 listeners=PLAINTEXT://127.0.0.1:{port}
-num.network.threads=3
-num.io.threads=8
-socket.send.buffer.bytes=102400
-socket.receive.buffer.bytes=102400
-socket.request.max.bytes=104857600
-num.recovery.threads.per.data.dir=2
 """
 _OF_CONTROLLER = """\
 process.roles=controller
@@ -171,7 +164,7 @@ def _kafka_node(libs: Path, name: str, java: str) -> Target:
 
 def main() -> None:
     libs, port, data_dir, node, controller_port = sys.argv[1:]
-    own = _OF_CONTROLLER if int(node) == CONTROLLER else _OF_BROKER
+    own = _OF_CONTROLLER if int(node) == CONTROLLER else _OF_BROKER + OF_RELEASE
     properties = Path(f"{data_dir}.properties")
     properties.write_text(
         (own + _OF_ALL).format(

@@ -11,7 +11,7 @@ from odradek.protocol.errors import KafkaError, MalformedRequest
 from .isr_changes import IsrChanges
 
 if TYPE_CHECKING:
-    from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
+    from odradek.broker.quorum.image.image import BrokerImage, HasImage
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.broker.runtime.bugs import Bugs
@@ -36,12 +36,6 @@ class Controller(Protocol):
         self, request: AlterPartitionRequest
     ) -> AlterPartitionResponse:
         """The answer of the controller that leads."""
-
-
-class HasImage(Protocol):
-    """Whoever has the newest image."""
-
-    image: MetadataImage
 
 
 class IsrCounts:

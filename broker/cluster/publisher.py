@@ -127,7 +127,7 @@ class Publisher:
         image, topic = self._decided, self._topics.get(topic_partition.topic)
         if topic is None or image.topic_ids.get(topic.name) != topic.topic_id:
             return None
-        found = _partition(image, topic.topic_id, topic_partition.partition)
+        found = image.partition(topic.topic_id, topic_partition.partition)
         return None if found is None else _decision(found)
 
     async def publish(self, before: MetadataImage, after: MetadataImage) -> None:
@@ -215,7 +215,7 @@ class Publisher:
             for each in ids
             if each in image.topics and self._topics.by_id(each) is not None
             for number, partition in image.topics[each].partitions.items()
-            if each in again or partition != _partition(before, each, number)
+            if each in again or partition != before.partition(each, number)
         }
         await self._topics.take_leader_epochs(
             {place: each.leader_epoch for place, each in decisions.items()},
@@ -231,7 +231,7 @@ class Publisher:
                 decided = _decision(partition)
                 self._actions.note_recovered(topic_id, place.partition, decided)
             is_anew = image.topic_ids[place.topic] in again
-            known = None if is_anew else _known(before, place)
+            known = None if is_anew else before.partition_of(*place)
             self._tell_coordinators(place, known, partition)
         self._actions.look_at_directories(decisions)
         gone = [
@@ -254,7 +254,7 @@ class Publisher:
         ):
             return True
         return any(
-            self._is_ours(each) != self._is_ours(_known(before, place))
+            self._is_ours(each) != self._is_ours(before.partition_of(*place))
             for place, each in decisions.items()
         )
 
@@ -293,18 +293,6 @@ class Publisher:
             wanted = new.get(resource, {})
             if old.get(resource) != wanted:
                 await self._resources.alter(resource, lambda _, to=wanted: to)  # type: ignore[misc]
-
-
-def _known(image: MetadataImage, place: TopicPartition) -> PartitionImage | None:
-    topic_id = image.topic_ids.get(place.topic)
-    return None if topic_id is None else _partition(image, topic_id, place.partition)
-
-
-def _partition(
-    image: MetadataImage, topic_id: bytes, number: int
-) -> PartitionImage | None:
-    topic = image.topics.get(topic_id)
-    return None if topic is None else topic.partitions.get(number)
 
 
 def _what_changed(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.broker.quorum.image.image import NO_LEADER
 
 if TYPE_CHECKING:
-    from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
+    from odradek.broker.quorum.image.image import BrokerImage, HasImage
 
     from .forwarding import Forwarding
     from .read_replicas import RackAwareReplicas
@@ -38,12 +38,6 @@ class Placed(NamedTuple):
     offline: list[int]
     elr: list[int]
     last_known_elr: list[int]
-
-
-class HasImage(Protocol):
-    """Whoever has the newest image."""
-
-    image: MetadataImage
 
 
 class ClusterView:
@@ -88,8 +82,7 @@ class ClusterView:
     def placed(self, topic_id: bytes, number: int) -> Placed | None:
         """Who has a partition; None where the metadata do not know it."""
         image = self._source.image
-        topic = image.topics.get(topic_id)
-        found = None if topic is None else topic.partitions.get(number)
+        found = image.partition(topic_id, number)
         if found is None:
             return None
         offline = [

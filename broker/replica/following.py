@@ -10,6 +10,7 @@ Invariant: while a copy is cut nobody writes older checkpoints over those of the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .replica_manager import ReplicaManager
 
 
-class Copies:
+class Copies(ABC):
     """Appends to copies of what others lead, and cuts them."""
 
     def __init__(
@@ -46,17 +47,17 @@ class Copies:
         self._log_manager = log_manager
         self._clock = clock
 
+    @abstractmethod
     def check(self, partition: Partition) -> None:
         """See that it is a copy.
 
         Raises:
             KafkaError: it is none, or cannot be used.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def epoch_max(self, partition: Partition) -> int | None:
         """The last leader epoch whose batches are taken; None: of any."""
-        raise NotImplementedError
 
     def append(self, partition: Partition, batches: Buffer) -> AppendInfo:
         """Append batches that follow the log end, gaps allowed. Not durable on return.

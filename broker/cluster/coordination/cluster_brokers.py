@@ -7,7 +7,7 @@ the disks of other brokers, and nobody is to wait behind it who wants to write.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cluster.controller_channel import ControllerChannel
 from odradek.broker.quorum.image.image import NO_LEADER
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.share.questions import StateQuestion
     from odradek.broker.coordinator.transaction.add_partitions import Addition
     from odradek.broker.coordinator.transaction.marker_writer import Marker
-    from odradek.broker.quorum.image.image import MetadataImage, PartitionImage
+    from odradek.broker.quorum.image.image import HasImage, PartitionImage
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.memory.limits import LimitedLog
     from odradek.broker.runtime.parked import Parked
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 
     from .named_partitions import Codes
     from .questions import Kind
-
-
-class HasImage(Protocol):
-    """Whoever has the newest image."""
-
-    image: MetadataImage
 
 
 class ClusterBrokers:
@@ -119,10 +113,7 @@ class ClusterBrokers:
             await questions.close()
 
     def _known(self, topic_partition: TopicPartition) -> PartitionImage | None:
-        image = self._source.image
-        topic_id = image.topic_ids.get(topic_partition.topic)
-        topic = None if topic_id is None else image.topics.get(topic_id)
-        return None if topic is None else topic.partitions.get(topic_partition[1])
+        return self._source.image.partition_of(*topic_partition)
 
     def _address_now(self, broker_id: int) -> Address | None:
         return self._address_of(broker_id) if self._is_there(broker_id) else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.broker.metadata.topics import Topics
-    from odradek.broker.quorum.image.image import MetadataImage
+    from odradek.broker.quorum.image.image import HasImage
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.schema import Request, Response
@@ -75,12 +75,6 @@ class Controller(Protocol):
         """Be one of the cluster no longer."""
 
 
-class HasImage(Protocol):
-    """Whoever has the newest image."""
-
-    image: MetadataImage
-
-
 class ToldDirectories:
     """The log directories, and what the controllers do not know of them yet."""
 
@@ -120,13 +114,10 @@ class ToldDirectories:
     def on_home(self, topic_partition: TopicPartition) -> None:
         """A log was made, or lives in another directory now."""
         image, node_id = self._source.image, self._controller.node_id
-        topic_id = image.topic_ids.get(topic_partition.topic)
-        if topic_id is None:
-            return
-        number = topic_partition.partition
-        partition = image.topics[topic_id].partitions.get(number)
+        partition = image.partition_of(*topic_partition)
         if partition is None or node_id not in partition.replicas:
             return
+        topic_id, number = image.topic_ids[topic_partition.topic], topic_partition[1]
         known = partition.directory_of(node_id)
         found = self._found(topic_partition, known)
         if found == known:

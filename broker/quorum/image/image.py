@@ -7,7 +7,7 @@ and every topic; so to keep an old one is cheap, and two are quickly compared.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,12 +158,28 @@ class MetadataImage(NamedTuple):
     tokens: Mapping[str, TokenImage] = _NONE
     next_producer_id: int = -1  # none was given yet
 
+    def partition(self, topic_id: bytes, number: int) -> PartitionImage | None:
+        """One of a topic; None: there is none."""
+        topic = self.topics.get(topic_id)
+        return None if topic is None else topic.partitions.get(number)
+
+    def partition_of(self, topic: str, number: int) -> PartitionImage | None:
+        """The same of a topic by its name."""
+        topic_id = self.topic_ids.get(topic)
+        return None if topic_id is None else self.partition(topic_id, number)
+
     def partitions(self) -> Iterator[tuple[TopicImage, int, PartitionImage]]:
         """Every partition with its topic, by name and number."""
         for name in sorted(self.topic_ids):
             topic = self.topics[self.topic_ids[name]]
             for number in sorted(topic.partitions):
                 yield topic, number, topic.partitions[number]
+
+
+class HasImage(Protocol):
+    """Whoever has the newest image."""
+
+    image: MetadataImage
 
 
 EMPTY: Final = MetadataImage()
