@@ -22,6 +22,9 @@ from tests.broker_forks import ForkedBroker
 from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+# Records of tests are dated 1970: retention would be right to delete them, and begins
+# half a minute after the start.
+_KEEP = "-olog.retention.ms=-1"
 READY = re.compile(r"on (127\.0\.0\.1):(\d+)")
 
 
@@ -55,7 +58,7 @@ class BrokerProcess:
         """Start, and wait for nothing."""
         arguments = ["serve", "--port", str(self.port)]
         arguments += ["--data-dir", str(self.data_dir)]
-        arguments += [f"-oexit.with.process={os.getpid()}", *self.options]
+        arguments += [f"-oexit.with.process={os.getpid()}", _KEEP, *self.options]
         is_usual = (self.module, self.environment) == self._usual
         with self.log_path.open("a") as log:
             if self.is_forked and is_usual:

@@ -41,7 +41,7 @@ class BothBrokers(NamedTuple):
         """The same is printed of both."""
         kafka, ours = self.run(tool, *arguments, text=text)
         assert not kafka.failed, kafka.lines
-        assert ours == kafka
+        assert ours == kafka, f"{tool} {arguments}: {ours}, {kafka}"
         return ours.lines
 
     def list_group(self, group: str, tool: str, *arguments: str) -> list[str]:

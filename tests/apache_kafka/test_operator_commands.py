@@ -34,9 +34,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
-    # The records are dated long ago; retention would be right to delete them.
-    options = {"log.retention.ms": "-1"}
-    with running_kafka(tmp_path_factory.mktemp("operator"), options) as node:
+    with running_kafka(tmp_path_factory.mktemp("operator")) as node:
         yield node
 
 

@@ -14,8 +14,7 @@ def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp(f"client-{request.param}") / "data"
-    keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
-    with running_broker(data_dir, *keep, loop=request.param) as process:
+    with running_broker(data_dir, loop=request.param) as process:
         yield process
         assert "Traceback" not in process.log()
 

@@ -145,8 +145,7 @@ def played(broker: BrokerProcess, count: int, kills: int) -> Ledger:
 def test_g022_nothing_is_lost_and_nothing_accepted_comes_again(
     tmp_path: Path, count: int, kills: int
 ) -> None:
-    options = ("-o", "durability=commit", "-o", "log.retention.ms=-1")
-    with running_broker(tmp_path / "data", *options) as broker:
+    with running_broker(tmp_path / "data", "-o", "durability=commit") as broker:
         ledger = played(broker, count, kills)
         assert not ledger.faults, ledger.faults[:5]
         assert "Traceback" not in broker.log()

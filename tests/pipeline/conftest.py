@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BROKER_OPTIONS = (
-    # The records of tests may be dated long ago.
-    *("-o", "log.retention.ms=-1"),
-    *("-o", "transaction.abort.timed.out.transaction.cleanup.interval.ms=200"),
+    "-o",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms=200",
 )
 
 

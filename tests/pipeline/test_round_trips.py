@@ -34,7 +34,7 @@ TOPICS = {
     "mixed": {"message.timestamp.type": "CreateTime"},
     "stamped": {"message.timestamp.type": "LogAppendTime"},
 }
-OPTIONS = ("-o", "log.retention.ms=-1", "-o", "log.segment.bytes=4194304")
+OPTIONS = ("-o", "log.segment.bytes=4194304")
 SPLIT_BYTES = 200_000
 ROWS = 500
 
