@@ -50,6 +50,8 @@ MULTIPLIED: set[object] = set()
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 HERE = Path(__file__).parent
+# Who fails in a helper is told what was compared, as in a test.
+pytest.register_assert_rewrite(*(f"tests.{each.stem}" for each in HERE.glob("[a-z]*")))
 BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
 BOTH_LOOPS += [HERE / "broker" / "node" / "test_server.py"]
 # Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
@@ -103,7 +105,9 @@ def pytest_collection_modifyitems(
     for item in items:
         group = str(item.path.relative_to(HERE))
         if KAFKA in item.path.parents:
-            group = KAFKA.name
+            # Who joins a cluster has one of its own.
+            joins = item.path.name.startswith("test_join")
+            group = f"{KAFKA.name}/join" if joins else KAFKA.name
         elif SPARK in getattr(item, "fixturenames", ()):
             # Two of them: one alone would be at work when all else has ended.
             is_of_a_part = item.path.parent != HERE / "pipeline"

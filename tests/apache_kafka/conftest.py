@@ -11,7 +11,7 @@ import pytest
 from tests.apache_kafka import jars
 from tests.apache_kafka.both_brokers import BothBrokers
 from tests.apache_kafka.java_client import JavaClient
-from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.broker_process import running_broker
 
 OPTIONS = {
@@ -37,6 +37,18 @@ def java(
 ) -> Iterator[JavaClient]:
     with JavaClient(tmp_path_factory.mktemp("java") / "client.log") as client:
         yield client
+
+
+@pytest.fixture(scope="package")
+def lone_kafka(
+    apache_kafka: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[KafkaNode]:
+    """Apache Kafka for what is not asked of another broker: a start costs seconds.
+
+    Tests give names of their own to what they make there, and leave it behind.
+    """
+    with running_kafka(tmp_path_factory.mktemp("lone")) as node:
+        yield node
 
 
 @pytest.fixture(scope="package")

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from odradek.broker.cli.node.adopt import command
 from tests.adopted_logins import ROOT, ROOT_PASSWORD, Adopted
 from tests.apache_kafka.kept_logins import AUTHORIZER, SECRET, fill
@@ -21,6 +23,7 @@ user_{ROOT}="{ROOT_PASSWORD}";
 """
 
 
+@pytest.mark.long
 def test_logins_and_rights_go_on(tmp_path: Path) -> None:
     """S031"""
     with running_secure_kafka(tmp_path, AUTHORIZER) as kafka:

@@ -10,6 +10,7 @@ from tests.apache_kafka.node import running_kafka
 from tests.apache_kafka.test_groups import CONSOLE_CONSUMER, GROUP_TOOL, create_topic
 from tests.apache_kafka.test_groups import produce as produce_to
 from tests.broker_process import BrokerProcess, running_broker
+from tests.sampling import sampled
 
 ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"
 # So that members are heard often, and not missed for long.
@@ -33,7 +34,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
         assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", sampled(SCENES, "resume", "static"))
 def test_g012_the_java_client(
     broker: BrokerProcess, java: JavaClient, scene: str
 ) -> None:
@@ -50,7 +51,9 @@ def test_g010_it_goes_on_when_the_broker_was_killed(
         java.play("AssignedGroups", "restart-unnoticed", broker, "restart")
 
 
-@pytest.mark.parametrize("scene", ["migration", "migration-cooperative"])
+@pytest.mark.parametrize(
+    "scene", sampled(["migration", "migration-cooperative"], "migration-cooperative")
+)
 def test_g011_members_change_one_by_one_and_back(
     broker: BrokerProcess, java: JavaClient, scene: str
 ) -> None:

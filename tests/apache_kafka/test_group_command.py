@@ -14,6 +14,7 @@ from tests.client.live import Member, connected, create_topic, produce
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
+@pytest.mark.long
 def test_it_says_what_the_tool_of_apache_kafka_says(
     tmp_path: Path, java: JavaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from tests.apache_kafka.java_client import Broker, JavaClient
 from tests.apache_kafka.node import running_kafka
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
+from tests.sampling import sampled
 
 GROUP_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
@@ -28,6 +29,7 @@ SCENES = (
     "auto-commit",
     "seek-pause",
 )
+OFTEN = ("resume", "cooperative", "restart-unnoticed")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
         assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", sampled(SCENES, *OFTEN))
 def test_the_java_client(broker: BrokerProcess, java: JavaClient, scene: str) -> None:
     create_topic(broker, scene)
     java.play("Groups", scene, broker, scene)

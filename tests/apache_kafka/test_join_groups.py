@@ -87,9 +87,8 @@ def shared(joined: Spread, coordinator: int) -> str:
     raise AssertionError("no such topic")
 
 
-@pytest.mark.parametrize(
-    "coordinator", [US, pytest.param(THEIRS, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("coordinator", [US, THEIRS])
 def test_a_share_group_goes_on_whoever_leads(
     joined: Spread, java: JavaClient, coordinator: int
 ) -> None:
@@ -164,6 +163,7 @@ def send(joined: Spread, topic: str, count: int) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
+@pytest.mark.long
 def test_members_of_all_kinds_go_on_where_their_coordinator_is(joined: Spread) -> None:
     """Nobody joins anew: each goes on behind what it had."""
     topic = "read"

@@ -52,6 +52,7 @@ def both(joined: Joined, java: JavaClient) -> BothBrokers:
     return BothBrokers(java, joined.kafka, joined.ours)
 
 
+@pytest.mark.long
 def test_what_is_made_through_us_is_told_by_either(
     joined: Joined, both: BothBrokers
 ) -> None:
@@ -74,6 +75,7 @@ def test_what_is_made_through_us_is_told_by_either(
         wait_until(lambda client=client: "made" not in _names(client), PATIENCE_S)  # type: ignore[misc]
 
 
+@pytest.mark.long
 def test_what_is_changed_by_way_of_apache_kafka_holds_here(joined: Joined) -> None:
     user = {"user": "slow"}
     with connected(joined.kafka.port) as theirs, connected(joined.ours.port) as ours:
@@ -87,6 +89,7 @@ def test_what_is_changed_by_way_of_apache_kafka_holds_here(joined: Joined) -> No
             )
 
 
+@pytest.mark.long
 def test_partitions_are_moved_by_the_tool_through_us(
     joined: Joined, both: BothBrokers, tmp_path: Path
 ) -> None:

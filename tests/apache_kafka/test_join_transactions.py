@@ -11,10 +11,18 @@ from odradek.client.transaction_steps import CommittedNote
 from odradek.client.transactional_producer import TransactionalProducer
 from odradek.protocol.records import NewRecord
 from odradek.protocol.topic_partition import TopicPartition
-from tests.apache_kafka.spread import BROKERS, OTHER, Spread, name_at, spread_brokers
+from tests.apache_kafka.spread import (
+    BROKERS,
+    OTHER,
+    THEIRS,
+    Spread,
+    name_at,
+    spread_brokers,
+)
 from tests.apache_kafka.test_join import US, Joined
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
+from tests.sampling import sampled
 
 PLACES = [TopicPartition("t", number) for number in range(len(BROKERS))]
 
@@ -61,7 +69,7 @@ def seen(joined: Joined, name: str) -> list[bytes]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("coordinator", BROKERS)
+@pytest.mark.parametrize("coordinator", sampled(BROKERS, US))
 def test_a_transaction_is_whole_at_all_brokers(
     joined: Joined, coordinator: int
 ) -> None:
@@ -91,7 +99,7 @@ def test_a_transaction_is_whole_at_all_brokers(
         wait_until(lambda group=group: committed(joined, group) == [3] * 3, PATIENCE_S)
 
 
-@pytest.mark.parametrize("coordinator", BROKERS)
+@pytest.mark.parametrize("coordinator", sampled(BROKERS, THEIRS))
 def test_older_producers_say_beforehand_where_they_write(
     joined: Joined, coordinator: int
 ) -> None:
@@ -111,7 +119,7 @@ def test_older_producers_say_beforehand_where_they_write(
     wait_until(lambda: seen(joined, name) == [b"kept"] * 3 + [b"more"] * 3, PATIENCE_S)
 
 
-@pytest.mark.parametrize("leader", [US, OTHER])
+@pytest.mark.parametrize("leader", sampled([US, OTHER], OTHER))
 def test_a_transaction_goes_on_where_its_coordinator_has_moved(
     joined: Spread, leader: int
 ) -> None:

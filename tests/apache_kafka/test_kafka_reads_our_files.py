@@ -18,7 +18,6 @@ from tests.apache_kafka.java_client import JavaClient
 from tests.apache_kafka.node import KafkaNode
 from tests.apache_kafka.written import KINDS, Journal, write_logs
 from tests.patience import PATIENCE_S
-from tests.sampling import sampled
 
 DUMP_TOOL = "org.apache.kafka.tools.DumpLogSegments"
 
@@ -47,7 +46,8 @@ def test_the_dump_tool_has_no_complaint(written: Path, java: JavaClient) -> None
     assert not [line for line in lines if any(word in line for word in COMPLAINTS)]
 
 
-@pytest.mark.parametrize("left", sampled(LEFT, "killed with zeros"))
+@pytest.mark.long
+@pytest.mark.parametrize("left", LEFT)
 def test_apache_kafka_serves_them(tmp_path: Path, left: str) -> None:
     """Opened as they were left, or after a recovery that looks at every batch.
 

@@ -25,6 +25,7 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
 from tests.patience import PATIENCE_S
+from tests.sampling import sampled
 
 OPTIONS = {
     "offsets.topic.num.partitions": "1",
@@ -63,7 +64,7 @@ def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
             assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("protocol", [FIRST, SECOND])
+@pytest.mark.parametrize("protocol", sampled([FIRST, SECOND], SECOND))
 async def test_the_dump_tool_tells_the_story(
     broker: Broker, java: JavaClient, tmp_path: Path, protocol: int
 ) -> None:
@@ -100,6 +101,7 @@ async def test_the_dump_tool_tells_the_story(
     assert re.findall(r"firstOffset: (\d+) lastOffset: (\d+) ", dumped) == [("3", "4")]
 
 
+@pytest.mark.long
 async def test_apache_kafka_ends_what_we_left(tmp_path: Path, java: JavaClient) -> None:
     """Killed with transactions that are open, and one that has to be committed."""
     node = KafkaNode(tmp_path, SOON)

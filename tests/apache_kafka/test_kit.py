@@ -9,10 +9,10 @@ import pytest
 
 from odradek.testing import Broker, ExternalBroker
 from tests.apache_kafka import jars
-from tests.apache_kafka.conftest import OPTIONS
 from tests.apache_kafka.java_client import JavaClient, JavaFailure
-from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.node import KafkaNode
 from tests.patience import PATIENCE_S
+from tests.sampling import sampled
 
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
@@ -54,7 +54,7 @@ def properties(path: Path, options: dict[str, Any]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("login", LOGINS)
+@pytest.mark.parametrize("login", sampled(LOGINS, "both", "quoted"))
 def test_java_takes_what_the_kit_tells_it(
     login: str, java: JavaClient, tmp_path: Path
 ) -> None:
@@ -115,9 +115,8 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_apache_kafka_answers_a_recording_as_we_did(
-    recorded: Path, tmp_path: Path
+    recorded: Path, lone_kafka: KafkaNode
 ) -> None:
-    with running_kafka(tmp_path, OPTIONS) as kafka:
-        there = ExternalBroker(kafka.address)
-        there.topic("recorded")
-        there.replay(recorded)
+    there = ExternalBroker(lone_kafka.address)
+    there.topic("recorded")
+    there.replay(recorded)

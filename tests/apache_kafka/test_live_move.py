@@ -172,7 +172,8 @@ def moving_brokers(root: Path, count: int) -> Iterator[Moving]:
             assert "Traceback" not in one.log(), one.log()
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [1, 3])
 def test_c021_there_and_back(tmp_path: Path, count: int) -> None:
     with moving_brokers(tmp_path, count) as at:
         history(at, at.there_and_back())

@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition, admin
 
 from odradek.broker.cli.main import main
 from tests.apache_kafka.java_client import Broker
-from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.apache_kafka.node import KafkaNode
 from tests.apache_kafka.written import CODECS
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import wait_until
@@ -62,14 +62,12 @@ def client(broker: Broker, **options: object) -> dict[str, Any]:
 
 
 @pytest.fixture
-def copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Copied]:
-    """A pair of its own: what it writes is on one of them first."""
+def copied(
+    lone_kafka: KafkaNode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Copied]:
     options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
-    with (
-        running_kafka(tmp_path, OPTIONS) as kafka,
-        running_broker(tmp_path / "data", *options) as ours,
-    ):
-        yield Copied(kafka, ours, capsys)
+    with running_broker(tmp_path / "data", *options) as ours:
+        yield Copied(lone_kafka, ours, capsys)
         assert "Traceback" not in ours.log()
 
 

@@ -36,7 +36,7 @@ CONSOLE = "org.apache.kafka.tools.ConsoleProducer"
 PASTED = [each for each in CLIENTS if each != "spark"]
 INIT, SERVE = "secure init", "serve --secure"
 # The snippets of both ways differ in where their keys are.
-OFTEN = [(INIT, each) for each in PASTED] + [(SERVE, "odradek"), (SERVE, "kcat")]
+OFTEN = [(INIT, "java"), (INIT, "kafka-python"), (SERVE, "odradek"), (SERVE, "kcat")]
 BOTH_WAYS = [
     pytest.param(way, each, marks=[] if (way, each) in OFTEN else [pytest.mark.long])
     for way in (INIT, SERVE)

@@ -2,7 +2,6 @@
 the same, in the same places; S018, S020 and S022 by chance.
 """
 
-import os
 import random
 from collections.abc import Iterator
 
@@ -24,20 +23,18 @@ from tests.apache_kafka.random_rights import (
 )
 from tests.broker.handlers.needs_of_apis import committing
 
-IS_LONG = os.environ.get("ODRADEK_LONG") == "1"
-SEEDS = range(30 if IS_LONG else 3)
-REQUESTS = 200 if IS_LONG else 120
-FILTERS = 40 if IS_LONG else 15
+# `test_rights` asks the same of every API, once.
+pytestmark = pytest.mark.long
+SEEDS = range(30)
+REQUESTS = 200
+FILTERS = 40
 
 Nodes = tuple[GuardedNode, GuardedNode]
 
 
 @pytest.fixture(
     scope="module",
-    params=[
-        "false",
-        pytest.param("true", marks=pytest.mark.long),
-    ],
+    params=["false", "true"],
     ids=["untouched-denied", "untouched-allowed"],
 )
 def nodes(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.apache_kafka.group_steps import GroupSteps
-from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.node import KafkaNode
 from tests.apache_kafka.transaction_steps import Steps
 from tests.broker_process import running_broker
 
@@ -24,21 +24,22 @@ OPTIONS = {
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """The addresses of odradek and of Apache Kafka."""
+def addresses(
+    lone_kafka: KafkaNode, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str]]:
+    """Of odradek and of Apache Kafka."""
     data_dir = tmp_path_factory.mktemp("odradek") / "data"
     options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
-    with (
-        running_broker(data_dir, *options) as ours,
-        running_kafka(tmp_path_factory.mktemp("kafka")) as kafka,
-    ):
-        yield ours.address, kafka.address
+    with running_broker(data_dir, *options) as ours:
+        yield ours.address, lone_kafka.address
         assert "Traceback" not in ours.log()
 
 
 @pytest.mark.parametrize("kind", [Steps, GroupSteps])
-def test_both_brokers_answer_the_same(both: tuple[str, str], kind: type[Steps]) -> None:
+def test_both_brokers_answer_the_same(
+    addresses: tuple[str, str], kind: type[Steps]
+) -> None:
     for seed in SEEDS:
-        ours, theirs = (kind(each, seed).take(STEP_COUNT) for each in both)
+        ours, theirs = (kind(each, seed).take(STEP_COUNT) for each in addresses)
         for our_step, their_step in zip(ours, theirs, strict=True):
             assert our_step == their_step, f"seed {seed}"

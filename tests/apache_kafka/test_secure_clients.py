@@ -27,6 +27,9 @@ from tests.client.live import connected, create_topic, produce
 from tests.fuzz.test_crowds import wait_until
 from tests.patience import PATIENCE_S
 
+# `test_security_commands` logs in there, too.
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:

@@ -126,6 +126,7 @@ ADDED = (
 )
 
 
+@pytest.mark.long
 def test_what_kafkas_tool_adds_we_list_explain_and_revoke(desk: Desk) -> None:
     for words in ADDED:
         desk.tool(ACLS, "--add", *words)
@@ -144,6 +145,7 @@ def test_what_kafkas_tool_adds_we_list_explain_and_revoke(desk: Desk) -> None:
     until(lambda: not desk.their_entries())
 
 
+@pytest.mark.long
 def test_explain_says_what_kafka_does(desk: Desk) -> None:
     topics = ("orders-eu", "orders-us", "secret", "others")
     for name in topics:
@@ -169,6 +171,7 @@ def test_explain_says_what_kafka_does(desk: Desk) -> None:
     assert (row["allowed"], row["untold"]) == (False, ["super.users"])
 
 
+@pytest.mark.long
 def test_who_may_not_is_told_so(desk: Desk) -> None:
     alice = user(desk, "alice")
     for words in (
@@ -221,6 +224,7 @@ def test_a_token_of_ours_logs_kafkas_tool_in(desk: Desk) -> None:
     assert "DELEGATION_TOKEN_NOT_FOUND: " in desk.error
 
 
+@pytest.mark.long
 def test_a_token_of_kafkas_tool_we_show_renew_and_end(desk: Desk) -> None:
     alice, bob = user(desk, "alice"), user(desk, "bob")
     made = desk.tool(
@@ -248,6 +252,7 @@ def test_a_token_of_kafkas_tool_we_show_renew_and_end(desk: Desk) -> None:
     until(lambda: token_id not in "".join(desk.ours(*listed, file=alice)))
 
 
+@pytest.mark.long
 def test_a_token_of_somebody_else_needs_a_right(desk: Desk) -> None:
     alice = user(desk, "alice")
     desk.ours("token", "create", "--owner", "bob", file=alice, code=1)

@@ -12,6 +12,7 @@ from tests.apache_kafka.node import running_kafka
 from tests.apache_kafka.test_groups import create_topic
 from tests.apache_kafka.test_groups import produce as produce_to
 from tests.broker_process import BrokerProcess, running_broker
+from tests.sampling import sampled
 
 CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 CONFIGS = "kafka.admin.ConfigCommand"
@@ -36,7 +37,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
         assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize("scene", sampled(SCENES, "accept", "locks"))
 def test_g030_the_java_client(
     broker: BrokerProcess, java: JavaClient, scene: str
 ) -> None:

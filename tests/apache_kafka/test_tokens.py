@@ -123,6 +123,7 @@ def test_the_tool_makes_a_token_that_outlives_a_restart_and_logs_in(
     assert secret not in ours.broker.log()
 
 
+@pytest.mark.long
 def test_the_java_client_logs_in_with_the_token_of_a_file(
     ours: Ours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,13 +33,16 @@ SCENES = (
 
 
 # The second version is that of today's clients; of the first, what it does otherwise.
-OF_VERSION_1 = ("commit-abort", "fencing", "error", "restart")
+OFTEN = {
+    1: ("commit-abort",),
+    2: ("commit-abort", "interleaved", "fencing", "stale-member"),
+}
 PLAYED = [
     pytest.param(
         version,
         scene,
         id=f"version-{number}-{scene}",
-        marks=[pytest.mark.long] if number == 1 and scene not in OF_VERSION_1 else [],
+        marks=[] if scene in OFTEN[number] else [pytest.mark.long],
     )
     for number, version in ((1, VERSION_1), (2, VERSION_2))
     for scene in SCENES

@@ -3,22 +3,15 @@
 import io
 import json
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from odradek.broker.cli.main import main
-from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.apache_kafka.node import KafkaNode
 from tests.client.live import wait_until
 
 Captured = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
-    with running_kafka(tmp_path_factory.mktemp("users")) as node:
-        yield node
 
 
 class Ours:
@@ -43,8 +36,8 @@ class Ours:
 
 
 @pytest.fixture
-def ours(kafka: KafkaNode, capsys: Captured) -> Ours:
-    return Ours(kafka.address, capsys)
+def ours(lone_kafka: KafkaNode, capsys: Captured) -> Ours:
+    return Ours(lone_kafka.address, capsys)
 
 
 def test_users(ours: Ours, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,7 @@ def send_aborted(address: str, topic: str) -> None:
     producer.abort_transaction(60)
 
 
+@pytest.mark.long
 def test_a_stream_outlives_its_broker_and_leaves_out_what_is_aborted(
     spark: "SparkSession", kafka_node: KafkaNode, topic: str, tmp_path: Path
 ) -> None:
@@ -175,6 +176,7 @@ def dying(step: Step) -> Callable[[Step], None]:
     return at_step
 
 
+@pytest.mark.long
 def test_a_sink_of_delta_and_what_is_done_with_its_table(
     spark: "SparkSession",
     address: str,

@@ -198,14 +198,9 @@ def commands(extra: str, address: str, topic: str, folder: Path) -> list[list[st
     ]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("spark_java")
-@pytest.mark.parametrize(
-    "extra",
-    [
-        "pipeline",
-        *(pytest.param(name, marks=pytest.mark.long) for name in EXTRAS[1:]),
-    ],
-)
+@pytest.mark.parametrize("extra", EXTRAS)
 def test_the_commands_of_an_extra_alone(
     broker_process: BrokerProcess, topic: str, tmp_path: Path, extra: str
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from odradek.pipeline.tables.table import FORMATS
 from tests.patience import PATIENCE_S
 from tests.pipeline.table_readers import READERS, rows_of
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
@@ -48,7 +49,7 @@ def live_and_die(kind: str, folder: Path, lives_s: float | None) -> bool:
     return process.returncode == 0
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", sampled(FORMATS, "delta"))
 def test_driver_is_killed_at_random_moments(kind: str, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")

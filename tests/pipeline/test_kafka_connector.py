@@ -32,7 +32,7 @@ def address_of(broker: str, request: pytest.FixtureRequest) -> str:
     return str(request.getfixturevalue(name).address)
 
 
-@pytest.fixture(scope="package", params=["odradek", "apache-kafka"])
+@pytest.fixture(scope="package", params=sampled(["odradek", "apache-kafka"], "odradek"))
 def fed(request: pytest.FixtureRequest) -> Fed:
     address = address_of(request.param, request)
     feeding.feed_shapes(address, "shapes")

@@ -9,6 +9,7 @@ import pytest
 from odradek.pipeline.tables.table import FORMATS, open_table
 from tests.pipeline.fake_job import JOB
 from tests.pipeline.many_commits import ROWS, Cost, commits, rows_in
+from tests.sampling import sampled
 
 # Tables tidy up each so many commits: what is compared has whole rounds of it.
 WINDOWS = {"parquet": 100, "delta": 50, "iceberg": 50}
@@ -32,7 +33,7 @@ def check(folder: Path, kind: str, count: int) -> None:
         assert rows_in(table) == count * ROWS
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", sampled(FORMATS, "delta"))
 def test_a_few_hundred(kind: str, tmp_path: Path) -> None:
     """By what is read and written, which no other load on the machine changes."""
     window = WINDOWS[kind]

@@ -101,6 +101,7 @@ def test_driver_and_executors_are_killed(
     assert KILLS == 1 or '"step": "compacted"' in said
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_commands_here")
 def test_broker_is_killed_under_the_stream_and_the_checkpoint_is_lost(
     topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

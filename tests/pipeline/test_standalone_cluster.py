@@ -5,7 +5,11 @@ import pytest
 from tests.pipeline.cluster_place import FAR, Place, fill
 from tests.pipeline.table_readers import rows_of
 
-pytestmark = [pytest.mark.usefixtures("spark_java"), pytest.mark.timeout(3000)]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.usefixtures("spark_java"),
+    pytest.mark.timeout(3000),
+]
 
 
 def test_all_machines_are_asked_and_do_their_part(place: Place, topic: str) -> None:
@@ -27,7 +31,6 @@ def test_all_machines_are_asked_and_do_their_part(place: Place, topic: str) -> N
     assert rows_of("duckdb", table, "id") == list(range(300))
 
 
-@pytest.mark.long
 def test_a_machine_without_the_packages(place: Place, topic: str) -> None:
     """Its tasks are done by the other one; the doctor says what it lacks."""
     brokers = ["--bootstrap-server", place.address]
@@ -39,7 +42,6 @@ def test_a_machine_without_the_packages(place: Place, topic: str) -> None:
     assert "no odradek, no pyarrow, no numpy, no pandas" in found
 
 
-@pytest.mark.long
 def test_a_task_says_what_its_machine_lacks(place: Place, topic: str) -> None:
     fill(place, topic)
     given = ["--bootstrap-server", place.address]

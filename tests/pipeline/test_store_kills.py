@@ -15,6 +15,7 @@ from tests.fakes.stored_objects import ObjectServer
 from tests.objects.conftest import far_server, far_store
 from tests.patience import PATIENCE_S
 from tests.pipeline.stores import URL, rows_in
+from tests.sampling import sampled
 
 __all__ = ["far_server", "far_store"]
 ROOT = Path(__file__).parents[2]
@@ -53,7 +54,7 @@ def live_and_die(
     return process.returncode == 0
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", sampled(FORMATS, "delta"))
 def test_driver_is_killed_at_random_moments(
     kind: str, far_server: ObjectServer, tmp_path: Path
 ) -> None:

@@ -206,11 +206,9 @@ def test_every_command_runs_where_all_names_are_taken(
         assert run(name, "--help")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("spark_java")
-@pytest.mark.parametrize(
-    "master",
-    ["local[1]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)],
-)
+@pytest.mark.parametrize("master", ["local[1]", "local-cluster[2,1,1024]"])
 def test_a_script_of_the_user_runs_where_all_names_are_taken(
     wheel: Path,
     taken: Path,
@@ -297,6 +295,7 @@ def test_the_commands_run_where_all_names_are_taken(
     assert ends[place].offset >= 3
 
 
+@pytest.mark.long
 def test_without_a_compiler_the_wheel_is_slower_and_works(
     source: Path, tmp_path: Path, taken: Path
 ) -> None:
