@@ -2,7 +2,8 @@
 
 Which partition lies in which directory, how large it is, and having it moved to another
 one. A partition that was never written to has no directory yet: it is shown, with size
-0, where it would get one now. One that moves is shown in both.
+0, where it would get one now. One that moves is shown in both. What other brokers of a
+cluster have is not shown; to have it in a directory is to be asked for before it comes.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from odradek.protocol.errors import (
     KafkaError,
     KafkaStorageError,
     LogDirNotFound,
+    ReplicaNotAvailable,
     UnknownTopicOrPartition,
 )
 from odradek.protocol.messages.log_dirs import (
@@ -124,11 +126,24 @@ def _places(services: Services, wanted: Iterable[TopicPartition]) -> _Places:
         info = services.metadata.partition(topic_partition)
         if home is not None:
             places.setdefault(home.parent, []).append(topic_partition)
-        elif info is not None and not info.written:
+        elif (
+            info is not None
+            and not info.written
+            and _is_here(services, topic_partition)
+        ):
             chosen = next_home if info.log_dir is None else Path(info.log_dir)
             if chosen is not None:
                 places.setdefault(chosen, []).append(topic_partition)
     return places
+
+
+def _is_here(services: Services, topic_partition: TopicPartition) -> bool:
+    """Whether this broker has a copy, or is to have one."""
+    cluster, topic = services.cluster, services.metadata.get(topic_partition.topic)
+    if cluster is None or topic is None:
+        return cluster is None
+    placed = cluster.placed(topic.topic_id, topic_partition.partition)
+    return placed is not None and services.node_id in placed.replicas
 
 
 def _measure(
@@ -286,6 +301,9 @@ async def _place(
         raise KafkaStorageError(f"Log directory {path} is offline")
     if services.metadata.partition(topic_partition) is None:
         raise UnknownTopicOrPartition
+    if not _is_here(services, topic_partition):
+        await services.metadata.move(topic_partition, path)  # for when it comes here
+        raise ReplicaNotAvailable
     manager = services.replica_manager
     await manager.open([topic_partition])
     await services.moving.place(manager.partition(topic_partition), directory.path)

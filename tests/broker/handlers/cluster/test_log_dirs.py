@@ -1,5 +1,7 @@
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from odradek.protocol.messages.log_dirs import (
 )
 from odradek.storage.directory.log_move import LogMove
 from tests.broker.node.test_server import with_client
+from tests.crash.broker_life import create_topic
 from tests.fakes.broker import until
 from tests.fakes.replicas import Replicas, batch_of, replicas
 from tests.fakes.two_directories import two_directories
@@ -105,3 +108,28 @@ async def test_a_partition_whose_move_is_nearly_over_is_in_one_directory(
         for partition in topic.partitions
     ]
     assert shown == [(str(other), False)]
+
+
+async def test_what_other_brokers_have_is_made_here_where_it_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    """As kafka-reassign-partitions.sh asks, before and after a partition comes."""
+    async with two_directories(tmp_path) as disks:
+        await with_client(disks.server, lambda client: create_topic(client, "t", {}))
+        replicas = [7]
+        placed: Any = SimpleNamespace(replicas=replicas)
+        cluster: Any = SimpleNamespace(
+            placed=lambda topic_id, number: placed,
+            forwarding=SimpleNamespace(versions=None, takes=lambda key: False),
+        )
+        disks.server.services.cluster = cluster
+        for path in disks.paths:
+            assert await disks.ask(path, "t") == [ErrorCode.REPLICA_NOT_AVAILABLE]
+            assert await disks.described() == {}
+            replicas[:] = [7, disks.server.services.node_id]
+            assert [*await disks.described()] == [path]
+            assert await disks.ask(path, "t") == [ErrorCode.NONE]
+            replicas.pop()
+        disks.server.services.cluster = None
+        await disks.produce(1)
+        assert disks.home == path
