@@ -4,7 +4,7 @@ Invariant: all batches of an append are checked before the first one is written,
 they reach the segment in one call. When the disk gets full none of them is there.
 """
 
-from odradek.protocol.errors import InvalidRecord, KafkaStorageError, RecordListTooLarge
+from odradek.protocol.errors import KafkaStorageError, RecordListTooLarge
 from odradek.protocol.record_batch import BatchHeader
 from odradek.storage.files.files import MISSING, Buffer, StorageFailure
 from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
@@ -50,17 +50,6 @@ class ReplicaAppender:
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.
         """
-        return self._append_as_sent(
-            batches, now_ms, AppendOrigin.REPLICATION, epoch_max
-        )
-
-    def _append_as_sent(
-        self,
-        batches: Buffer,
-        now_ms: int,
-        origin: AppendOrigin,
-        epoch_max: int | None = None,
-    ) -> AppendInfo:
         state = self._state
         state.check_writable()
         found = analyse(batches)
@@ -78,7 +67,7 @@ class ReplicaAppender:
         for position, header in found.batches:
             if header.producer_id >= 0:
                 batch = view[position : position + header.size]
-                state.producers.check(header, batch, origin)
+                state.producers.check(header, batch, AppendOrigin.REPLICATION)
         has_rolled = self.write(found, view, now_ms)
         first = found.batches[0][1]
         return AppendInfo(
@@ -93,25 +82,6 @@ class ReplicaAppender:
             last_offset_of_first_batch=first.last_offset,
             offset_of_max_timestamp=found.offset_of_max_timestamp,
         )
-
-    def append_as_raft_leader(
-        self, batches: Buffer, leader_epoch: int, now_ms: int
-    ) -> AppendInfo:
-        """Write batches that the leader of a Raft quorum has made of its records.
-
-        It gave them offsets and its epoch.
-
-        Raises:
-            InvalidRecord: a batch of another epoch than ``leader_epoch``.
-            KafkaError: as `append_as_follower`.
-        """
-        for _, header in analyse(batches).batches:
-            if header.partition_leader_epoch != leader_epoch:
-                raise InvalidRecord(
-                    f"the batch at offset {header.base_offset} has leader epoch"
-                    f" {header.partition_leader_epoch}, not {leader_epoch}"
-                )
-        return self._append_as_sent(batches, now_ms, AppendOrigin.RAFT_LEADER)
 
     def write(self, found: BatchAnalysis, data: memoryview, now_ms: int) -> bool:
         """Write checked batches in one call, and note what they change.

@@ -12,13 +12,13 @@ class AppendOrigin(Enum):
 
     A client's batch is checked in full. A coordinator's is trusted with offsets and
     sequences, but not with epochs. What a leader sent, or the log replays, was all
-    checked before. The leader of a Raft quorum has given offsets and epoch itself.
+    checked before. Apache Kafka knows a fourth, the leader of a Raft quorum: no broker
+    of odradek is one.
     """
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
     REPLICATION = "replication"
-    RAFT_LEADER = "raft_leader"
 
 
 class AppendInfo(NamedTuple):

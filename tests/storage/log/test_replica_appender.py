@@ -170,18 +170,3 @@ def test_a_full_disk_leaves_a_followers_log_as_it_was() -> None:
         followed(log, data)
         assert len(log.local.active.transactions.entries()) == 2
         assert offsets_of(log) == list(range(6))
-
-
-def test_a_raft_leader_gave_offsets_and_its_epoch() -> None:
-    log, first, second = new_log(), batch(0, 2), batch(2, 2)
-    stamp(first, 0, 7)
-    stamp(second, 2, 7)
-    for epoch in (6, 8):
-        with pytest.raises(InvalidRecord, match="leader epoch 7"):
-            log.replica_appender.append_as_raft_leader(first + second, epoch, NOW)
-    assert log.log_end_offset == 0
-    assert (
-        log.replica_appender.append_as_raft_leader(first + second, 7, NOW).last_offset
-        == 3
-    )
-    assert log.latest_epoch == 7
