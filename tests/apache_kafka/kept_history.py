@@ -303,6 +303,7 @@ def history(at: Brokers, troubles: Iterable[object]) -> None:
         for one in (done, sender):
             with contextlib.suppress(Exception):
                 one.end()
+    print("over", sender.count, len(done.committed), workers.ended, flush=True)
     for topic in (SOURCE, TARGET):
         check_numbers(read(at.addresses, topic, TOPICS[topic]), sender.count)
     check_transactions(read(at.addresses, WHOLE, TOPICS[WHOLE]), done)

@@ -73,6 +73,11 @@ class KafkaNode:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self, java_options: Sequence[str] | None = None) -> None:
         """Return when it answers. ``java_options`` are its archive's if not given."""
         if java_options is None:

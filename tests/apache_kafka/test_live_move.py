@@ -19,9 +19,9 @@ from odradek.protocol.messages.reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from odradek.protocol.uuids import random_uuid, to_text
+from tests.apache_kafka.kafka_broker import KafkaBroker
 from tests.apache_kafka.kept_history import history
-from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, free_ports, running_kafka
+from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.apache_kafka.test_join import Joined
 from tests.apache_kafka.troubled import COORDINATORS, OPTIONS, PARTITIONS
 from tests.client.live import wait_until
@@ -32,49 +32,14 @@ _OF_TROUBLE = frozenset({"broker.session.timeout.ms", "replica.lag.time.max.ms"}
 QUIET = {name: OPTIONS[name] for name in OPTIONS.keys() - _OF_TROUBLE}
 
 
-class KafkaBroker(KafkaNode):
-    """A node that is a broker only, in the cluster of another one."""
-
-    def __init__(self, root: Path, node_id: int, controller: KafkaNode) -> None:
-        self.data_dir = root / f"kafka-{node_id}"
-        self.port, self.controller_port = *free_ports(1), controller.controller_port
-        self._log_path = root / f"kafka-{node_id}.log"
-        self._properties = root / f"kafka-{node_id}.properties"
-        self._log_start = 0
-        self._process = None
-        self.data_dir.mkdir()
-        formatted = {
-            "version": "1",
-            "node.id": str(node_id),
-            "cluster.id": CLUSTER_ID,
-            "directory.id": to_text(random_uuid()),
-        }
-        lines = [f"{name}={value}\n" for name, value in formatted.items()]
-        (self.data_dir / "meta.properties").write_text("".join(lines))
-        self.configure(
-            {
-                "process.roles": "broker",
-                "node.id": str(node_id),
-                "controller.quorum.voters": f"1@127.0.0.1:{self.controller_port}",
-                "controller.listener.names": "CONTROLLER",
-                "listener.security.protocol.map": (
-                    "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT"
-                ),
-                "listeners": f"PLAINTEXT://{self.address}",
-                "log.dirs": str(self.data_dir),
-                "group.initial.rebalance.delay.ms": "0",
-                **QUIET,
-            }
-        )
-
-
 class Moving(Joined):
     """Brokers of Apache Kafka and of odradek, and which of them have everything."""
 
     def __init__(self, root: Path, kafka: KafkaNode, count: int) -> None:
         self.kafka = kafka
         self.theirs = {1: kafka} | {
-            number: KafkaBroker(root, number, kafka) for number in range(11, 10 + count)
+            number: KafkaBroker(root, number, kafka, QUIET)
+            for number in range(11, 10 + count)
         }
         self.brokers_of_ours = {
             number: self.broker(root / f"ours-{number}", node_id=str(number), **QUIET)

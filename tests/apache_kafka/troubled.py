@@ -1,7 +1,8 @@
 """Three brokers with a copy of everything, and the trouble that they get in.
 
-Others reach a broker of odradek through a proxy, which loses what goes one way. Clients
-reach it past that: it serves them, while it hears nothing of others or is not heard.
+Others reach a broker through a proxy, which loses what goes one way. Clients reach it
+past that: it serves them, while it hears nothing of others or is not heard. In a mixed
+cluster those of odradek alone get in trouble.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from confluent_kafka import admin
 
+from tests.apache_kafka.kafka_broker import KafkaBroker
 from tests.apache_kafka.node import KafkaNode, free_ports
 from tests.apache_kafka.test_join import Joined
 from tests.broker_process import BrokerProcess
@@ -22,7 +24,7 @@ from tests.fakes.one_way_proxy import FROM, TO, OneWayProxy
 from tests.patience import PATIENCE_S
 
 KAFKA = 1
-ALL_OURS, MIXED = (2, 3, 4), (KAFKA, 2, 3)
+ALL_OURS, MIXED, ALL_THEIRS = (2, 3, 4), (KAFKA, 2, 3), (11, 12, 13)
 SESSION_S = 3.0
 COORDINATORS = ("__consumer_offsets", "__transaction_state")
 PARTITIONS = 3
@@ -42,36 +44,51 @@ _PROTOCOLS = "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,INSIDE:PLAINTEXT"
 
 
 class Troubled(Joined):
-    """The brokers with copies, by their ids, and the proxies before ours."""
+    """The brokers with copies, by their ids, and the proxies before them.
+
+    There is none before `KAFKA`, which decides.
+    """
 
     def __init__(self, root: Path, kafka: KafkaNode, ids: Sequence[int]) -> None:
         self.kafka = kafka
         self.ids = tuple(ids)
         self.proxies: dict[int, OneWayProxy] = {}
-        self.brokers_of_ours: dict[int, BrokerProcess] = {}
-        for number in ids:
-            if number != KAFKA:
-                self.brokers_of_ours[number] = self._made(root, number)
+        self.troubled: dict[int, BrokerProcess | KafkaBroker] = {
+            number: self._made(root, number) for number in ids if number != KAFKA
+        }
 
-    def _made(self, root: Path, number: int) -> BrokerProcess:
+    def _made(self, root: Path, number: int) -> BrokerProcess | KafkaBroker:
         (inside,) = free_ports(1)
         proxy = self.proxies[number] = OneWayProxy(inside)
         options = {name: OPTIONS[name] for name in OPTIONS.keys() - _OF_CONTROLLERS}
-        broker = self.broker(root / f"broker-{number}", node_id=str(number), **options)
-        broker.options += [
-            f"-olisteners=PLAINTEXT://127.0.0.1:1,{_INSIDE}://127.0.0.1:{inside}",
-            f"-oadvertised.listeners=PLAINTEXT://127.0.0.1:{broker.port},"
-            f"{_INSIDE}://127.0.0.1:{proxy.port}",
-            f"-olistener.security.protocol.map={_PROTOCOLS}",
-            f"-ointer.broker.listener.name={_INSIDE}",
-        ]
-        return broker
+        made: BrokerProcess | KafkaBroker
+        if number in ALL_THEIRS:
+            made = KafkaBroker(root, number, self.kafka, options)
+        else:
+            made = self.broker(root / f"broker-{number}", node_id=str(number))
+        told = f"PLAINTEXT://{made.address},{_INSIDE}://127.0.0.1"
+        options |= {
+            "listeners": f"{told}:{inside}",
+            "advertised.listeners": f"{told}:{proxy.port}",
+            "listener.security.protocol.map": _PROTOCOLS,
+            "inter.broker.listener.name": _INSIDE,
+        }
+        if isinstance(made, KafkaBroker):
+            made.configure(options)
+        else:
+            made.options += [f"-o{name}={value}" for name, value in options.items()]
+        return made
+
+    @property
+    def members(self) -> list[BrokerProcess | KafkaNode]:
+        """All that have copies."""
+        first = [self.kafka] if KAFKA in self.ids else []
+        return [*first, *self.troubled.values()]
 
     @property
     def addresses(self) -> str:
         """Those of all that have copies."""
-        ours = [each.address for each in self.brokers_of_ours.values()]
-        return ",".join([self.kafka.address, *ours] if KAFKA in self.ids else ours)
+        return ",".join(each.address for each in self.members)
 
     def create(self, name: str, partitions: int, **options: str) -> None:
         """A topic that all three have copies of; each leads some of it."""
@@ -101,19 +118,22 @@ class Troubled(Joined):
 
     def kill(self, number: int) -> None:
         """As a loss of its process; it starts anew at once."""
-        broker = self.brokers_of_ours[number]
+        broker = self.troubled[number]
         broker.kill()
         broker.start()
 
     def stop(self, number: int) -> None:
         """In order."""
-        broker = self.brokers_of_ours[number]
-        broker.terminate()
+        broker = self.troubled[number]
+        if isinstance(broker, BrokerProcess):
+            broker.terminate()
+        else:
+            broker.stop()
         broker.start()
 
     def freeze(self, number: int) -> None:
         """For longer than others wait for it; then it goes on as if nothing was."""
-        pid = self.brokers_of_ours[number].pid
+        pid = self.troubled[number].pid
         os.kill(pid, signal.SIGSTOP)
         time.sleep(SESSION_S + 1)
         os.kill(pid, signal.SIGCONT)
@@ -133,7 +153,7 @@ class Troubled(Joined):
         proxy.heal()
 
     def some_trouble(self, chance: random.Random) -> str:
-        """One of all these, to one of ours; what it was."""
+        """One of all these, to one of them; what it was."""
         troubles = (
             self.kill,
             self.kill,
@@ -164,17 +184,17 @@ def troubled_brokers(root: Path, ids: Sequence[int]) -> Iterator[Troubled]:
     made = Troubled(root, kafka, ids)
     try:
         kafka.start()
-        for broker in made.brokers_of_ours.values():
+        for broker in made.troubled.values():
             broker.start()
         wait_until(lambda: made.brokers(kafka) >= set(ids), PATIENCE_S)
         for name in COORDINATORS:
             made.create(name, PARTITIONS, cleanup_policy="compact")
         yield made
     finally:
-        for each in made.brokers_of_ours.values():
+        for each in made.troubled.values():
             each.kill()
         kafka.kill()
         for each in made.proxies.values():
             each.close()
-    for each in made.brokers_of_ours.values():
+    for each in made.troubled.values():
         assert "Traceback" not in each.log(), each.log()
