@@ -51,6 +51,7 @@ def test_a_leader_sleeps_and_a_network_loses_one_direction(tmp_path: Path) -> No
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3 * LONG_S)  # what was sent is copied afterwards, too
 @pytest.mark.parametrize(
     "ids", [ALL_OURS, MIXED, ALL_THEIRS], ids=["ours", "mixed", "theirs"]
 )
