@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend, AwaitedFrame
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.runtime.parked import Parked
@@ -91,7 +92,7 @@ class Answers:
     def note(self, pending: PendingAppend, may_be_lost: bool = False) -> None:
         """Something was appended, for which somebody has to wait."""
         self.pending = pending
-        if not may_be_lost or pending.must_be_durable:
+        if not may_be_lost or pending.until is not Until.REPLICATED:
             self.awaited = pending
 
     def behind(
@@ -148,18 +149,15 @@ class Answers:
 
     def _add(self, answer: AwaitedAppend, now_ms: int) -> None:
         assert self.pending is not None
-        partition, _, must_be_durable = self.pending
+        partition, _, until = self.pending
         self._host.replica_manager.appends.awaiting.add(
-            partition, answer, must_be_durable, NO_TIMEOUT_MS, now_ms
+            partition, answer, until, NO_TIMEOUT_MS, now_ms
         )
 
     def not_durable(self, pending: PendingAppend) -> AppendResult | None:
         """What a reader waits for as if it were his. None: all of it is durable."""
-        partition, next_offset, must_be_durable = pending
-        if (
-            partition.view.acknowledgement(next_offset, must_be_durable)
-            == ErrorCode.NONE
-        ):
+        partition, next_offset, until = pending
+        if partition.view.acknowledgement(next_offset, until) == ErrorCode.NONE:
             self.awaited = None
             return None
         return AppendResult(ErrorCode.NONE, next_offset=next_offset)

@@ -12,6 +12,7 @@ import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.delayed_produce import PendingAppend
 from odradek.broker.runtime.parked import gathered
 from odradek.protocol.errors import KafkaError, NotCoordinator, NotLeaderOrFollower
@@ -326,4 +327,4 @@ def _tail_of(partition: Partition) -> PendingAppend | None:
     end = partition.view.log_end_offset
     if partition.view.high_watermark >= end:
         return None
-    return PendingAppend(partition, end, must_be_durable=False)
+    return PendingAppend(partition, end, Until.REPLICATED)

@@ -23,6 +23,7 @@ from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
 
 from .partition.partition import ACKS_ALL, Partition
 from .partition.refusals import Refusals
+from .partition.view import Until
 from .waiting.awaited_appends import AwaitedFrame, AwaitingAppends
 from .waiting.delayed_produce import AppendResult, DelayedProduce, PendingAppend
 from .waiting.patience import append_timeout_ms
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 AppendResults = dict["TopicPartition", AppendResult]
 
 _ACKS = (0, 1, ACKS_ALL)
+_REPLICATED = Until.REPLICATED
 _CLIENT, _COORDINATOR = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
@@ -196,14 +198,18 @@ class Appends:
         base_offset, next_offset, log_start = placed
         self._checkpointer.note_append(len(batch))
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        if must_sync or (self._is_durable_first and ask.acks == ACKS_ALL):
-            fields = (0, base_offset, -1, log_start, next_offset, None, None)
-            result = _new(AppendResult, fields)
-            frame = ask.frame(correlation_id, base_offset, -1, log_start)
-            answer = AwaitedFrame(frame, result, ask.respond)
-            self.awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
-            return answer
-        return ask.frame(correlation_id, base_offset, -1, log_start)
+        until = None
+        if must_sync or found.replication is not None:
+            until = self._until(found, next_offset, ask.acks, must_sync)
+        elif self._is_durable_first and ask.acks == ACKS_ALL:
+            until = _REPLICATED
+        frame = ask.frame(correlation_id, base_offset, -1, log_start)
+        if until is None:
+            return frame
+        fields = (0, base_offset, -1, log_start, next_offset, None, None)
+        answer = AwaitedFrame(frame, _new(AppendResult, fields), ask.respond)
+        self.awaiting.add(found, answer, until, ask.timeout_ms, now_ms)
+        return answer
 
     def _append_one_unusual(
         self,
@@ -269,9 +275,23 @@ class Appends:
         fields = (0, base_offset, -1, log_start, next_offset, None, None)
         result = _new(AppendResult, fields)
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        if must_sync or self._is_durable_first:
-            return result, _new(PendingAppend, (found, next_offset, must_sync))
-        return result, None
+        until = self._until(found, next_offset, ACKS_ALL, must_sync)
+        if until is None:
+            return result, None
+        return result, _new(PendingAppend, (found, next_offset, until))
+
+    def _until(
+        self, found: Partition, next_offset: int, acks: int, must_sync: bool
+    ) -> Until | None:
+        """What the answer to an append waits for; None: for nothing."""
+        if acks == ACKS_ALL and found.replication is not None:
+            until = Until.BOTH if must_sync else _REPLICATED
+            is_alone = found.view.acknowledgement(next_offset, until) == ErrorCode.NONE
+            return None if is_alone else until
+        if must_sync:
+            return Until.SYNCED if acks else None
+        # Unless it is bound to what is durable, the high watermark has risen.
+        return _REPLICATED if acks == ACKS_ALL and self._is_durable_first else None
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
@@ -294,14 +314,14 @@ class Appends:
         error_code: int | None = 0
         waits = None
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        # Unless it is bound to what is durable, the high watermark has risen.
-        if acks and (must_sync or (acks == ACKS_ALL and self._is_durable_first)):
-            if info.is_duplicate:  # else it cannot be durable yet
-                error_code = found.view.acknowledgement(next_offset, must_sync)
+        until = self._until(found, next_offset, acks, must_sync)
+        if until is not None:
+            if info.is_duplicate:  # else it cannot be acknowledged yet
+                error_code = found.view.acknowledgement(next_offset, until)
             else:
                 error_code = None
             if error_code is None:
-                waits = _new(PendingAppend, (found, next_offset, must_sync))
+                waits = _new(PendingAppend, (found, next_offset, until))
         fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
         return _new(AppendResult, (*fields, None, None)), waits
 

@@ -196,7 +196,7 @@ class LogMarkerWriter:
             return codes
         answer = AwaitedAppend(codes, result, lambda failed: {key: failed.error_code})
         manager.appends.awaiting.add(
-            partition, answer, pending.must_be_durable, NO_TIMEOUT_MS, now_ms
+            partition, answer, pending.until, NO_TIMEOUT_MS, now_ms
         )
         return answer
 

@@ -116,7 +116,7 @@ def _written(at: Moment) -> str:
 def _waits_for_sync(at: Moment) -> str:
     partition, append = at["partition"], at["append"]
     others = partition.awaited.appends if partition.awaited is not None else ()
-    what = "a sync" if at["must_be_durable"] else "the high watermark"
+    what = at["until"].value
     with_whom = f", with {_plural(len(others), 'other')}" if others else ""
     return f"its answer waits for {what} to pass {append.next_offset}{with_whom}"
 

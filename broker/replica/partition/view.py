@@ -5,6 +5,7 @@ A partition that was never written has no log: it ends at offset 0.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.errors import ErrorCode, KafkaStorageError, OffsetOutOfRange
@@ -24,6 +25,21 @@ NO_TIMESTAMP = -1
 
 # Before the first segment: what is appended first will lie behind it.
 _BEGINNING = OffsetMetadata(0, 0, 0)
+
+
+class Until(Enum):
+    """What the answer to an append waits for.
+
+    ``REPLICATED``: the high watermark, as ``acks=all`` asks. ``SYNCED``: the durable
+    offset of our own copy, as ``flush.messages`` asks.
+    """
+
+    REPLICATED = "the high watermark"
+    SYNCED = "a sync"
+    BOTH = "a sync and the high watermark"
+
+
+_REPLICATED, _SYNCED = Until.REPLICATED, Until.SYNCED
 
 
 class PartitionView:
@@ -58,21 +74,25 @@ class PartitionView:
         """The offset of the next record."""
         return 0 if self.log is None else self.log.log_end_offset
 
-    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
+    def acknowledgement(self, next_offset: int, until: Until) -> int | None:
         """The error code, 0 for none, of an append up to ``next_offset``.
 
-        None while it is open: the high watermark, or with ``must_be_durable`` the
-        durable offset, has not passed it.
+        None while it is open: what it waits for has not passed it.
         """
         log, leadership = self.log, self._leadership
         if leadership.refusal is not None:
             return leadership.refusal.code
         if not leadership.replicas.is_leader or log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        reached = log.recovery_point if must_be_durable else log.high_watermark
+        if until is _REPLICATED:
+            reached = log.high_watermark
+        elif until is _SYNCED:
+            reached = log.recovery_point
+        else:
+            reached = min(log.high_watermark, log.recovery_point)
         if reached < next_offset:
             return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
-        if not must_be_durable and not leadership.has_enough_in_sync:
+        if until is not _SYNCED and not leadership.has_enough_in_sync:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.partition.view import Until
     from odradek.broker.runtime.clock import Clock
 
     from .delayed_produce import AppendResult
@@ -82,28 +83,26 @@ class AwaitedFrame(AwaitedAppend):
 class AwaitedAppends(DelayedOperation[TopicPartition]):
     """Appends to ``partition`` that wait for its high watermark, or for a sync.
 
-    ``must_be_durable`` says for which. More may join until ``open_until_ms``, by the
+    ``until`` says for which. More may join until ``open_until_ms``, by the
     monotonic clock: the timer's bucket that holds this is then theirs, too.
     """
 
     __slots__ = (
         *OPERATION,
         "appends",
-        "must_be_durable",
         "open_until_ms",
         "partition",
         "seen_ms",
         "timeout_ms",
+        "until",
     )
 
-    def __init__(
-        self, partition: Partition, must_be_durable: bool, timeout_ms: int
-    ) -> None:
+    def __init__(self, partition: Partition, until: Until, timeout_ms: int) -> None:
         self.is_completed = False
         self._purgatory = self._bucket = None
         self._watch_count = 0
         self.partition = partition
-        self.must_be_durable = must_be_durable
+        self.until = until
         self.timeout_ms = timeout_ms
         self.open_until_ms = self.seen_ms = 0
         self.appends: list[AwaitedAppend] = []
@@ -114,10 +113,10 @@ class AwaitedAppends(DelayedOperation[TopicPartition]):
 
     def try_complete_for(self, key: TopicPartition) -> bool:
         """Answer those that it acknowledges. Whether that was all."""
-        appends, is_durable = self.appends, self.must_be_durable
+        appends, until = self.appends, self.until
         acknowledgement = self.partition.view.acknowledgement
         # Mostly one sync is for all of them, and the last one speaks for the others.
-        if acknowledgement(appends[-1].next_offset, is_durable) == _NONE:
+        if acknowledgement(appends[-1].next_offset, until) == _NONE:
             self.is_completed = True
             assert self._purgatory is not None
             self._purgatory.forget(self)
@@ -126,7 +125,7 @@ class AwaitedAppends(DelayedOperation[TopicPartition]):
         # An error may be for the last ones alone: what is before them was durable.
         codes: list[int] = []
         for append in appends:
-            error_code = acknowledgement(append.next_offset, is_durable)
+            error_code = acknowledgement(append.next_offset, until)
             if error_code is None:
                 break
             codes.append(error_code)
@@ -191,7 +190,7 @@ class AwaitingAppends:
         self,
         partition: Partition,
         append: AwaitedAppend,
-        must_be_durable: bool,
+        until: Until,
         timeout_ms: int,
         now_ms: int,
     ) -> None:
@@ -203,11 +202,11 @@ class AwaitingAppends:
         if (
             group is None
             or group.timeout_ms != timeout_ms
-            or group.must_be_durable is not must_be_durable
+            or group.until is not until
             or group.appends[-1].next_offset > append.next_offset
             or (group.seen_ms != now_ms and not self._is_open(group, now_ms))
         ):
-            group = self.add_alone(partition, append, must_be_durable, timeout_ms)
+            group = self.add_alone(partition, append, until, timeout_ms)
             group.seen_ms = now_ms
             if not group.is_completed:
                 partition.awaited = group
@@ -219,11 +218,11 @@ class AwaitingAppends:
         self,
         partition: Partition,
         append: AwaitedAppend,
-        must_be_durable: bool,
+        until: Until,
         timeout_ms: int,
     ) -> AwaitedAppends:
         """The same, among none: a repetition, whose offset was given long ago."""
-        group = AwaitedAppends(partition, must_be_durable, timeout_ms)
+        group = AwaitedAppends(partition, until, timeout_ms)
         group.appends.append(append)
         waiting = self._waiting
         patience_ms = append_timeout_ms(partition, timeout_ms)

@@ -13,6 +13,7 @@ from .delayed_answer import DelayedAnswer
 
 if TYPE_CHECKING:
     from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.partition.view import Until
     from odradek.protocol.topic_partition import TopicPartition
 
 
@@ -32,15 +33,11 @@ class AppendResult(NamedTuple):
 
 
 class PendingAppend(NamedTuple):
-    """An append whose partition has not yet passed ``next_offset``.
-
-    ``must_be_durable``: it waits for the sync itself, as ``flush.messages`` asks,
-    not for the high watermark.
-    """
+    """An append whose partition has not yet passed ``next_offset``."""
 
     partition: Partition
     next_offset: int
-    must_be_durable: bool
+    until: Until
 
 
 class DelayedProduce(DelayedAnswer[AppendResult, PendingAppend]):
@@ -53,8 +50,8 @@ class DelayedProduce(DelayedAnswer[AppendResult, PendingAppend]):
     __slots__ = ()
 
     def _look_at(self, key: TopicPartition) -> None:
-        partition, next_offset, must_be_durable = self._pending[key]
-        error_code = partition.view.acknowledgement(next_offset, must_be_durable)
+        partition, next_offset, until = self._pending[key]
+        error_code = partition.view.acknowledgement(next_offset, until)
         if error_code is None:
             return
         del self._pending[key]

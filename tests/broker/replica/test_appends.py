@@ -7,6 +7,7 @@ import pytest
 
 from odradek.broker.replica.appends import OF_A_COORDINATOR, AppendTerms
 from odradek.broker.replica.logs.free_space import FreeSpace
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.protocol.errors import ErrorCode, UnknownTopicOrPartition
 from odradek.protocol.record_batch import COMPRESSION_ZSTD
@@ -318,7 +319,7 @@ async def test_a_coordinator_is_told_what_to_wait_for(
         several = batch_of(b"v"), batch_of(b"v", b"v")
         result, pending = appends.append_as_coordinator(partition, several, now_ms)
         assert (result.error_code, result.base_offset, result.next_offset) == (0, 0, 3)
-        waits = (partition, 3, False) if durability == "commit" else None
+        waits = (partition, 3, Until.REPLICATED) if durability == "commit" else None
         assert pending == waits
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr, ReplicaState
+from odradek.broker.replica.partition.view import Until
 from odradek.protocol.errors import (
     ErrorCode,
     KafkaStorageError,
@@ -122,11 +123,9 @@ def test_an_acknowledgement_is_open_until_the_high_watermark_passes() -> None:
     led = partition(host)
     led.is_written = True
     next_offset = append(led)
-    assert led.view.acknowledgement(next_offset, must_be_durable=False) is None
+    assert led.view.acknowledgement(next_offset, Until.REPLICATED) is None
     host.committer.sync()
-    assert (
-        led.view.acknowledgement(next_offset, must_be_durable=False) == ErrorCode.NONE
-    )
+    assert led.view.acknowledgement(next_offset, Until.REPLICATED) == ErrorCode.NONE
 
 
 def test_reads_of_a_partition_without_files() -> None:
@@ -170,9 +169,9 @@ def test_flush_options_ask_for_syncs() -> None:
     assert led.must_sync_now(NOW_MS + 700)
     append(led)
     assert led.must_sync_now(NOW_MS)
-    assert led.view.acknowledgement(2, must_be_durable=True) is None
+    assert led.view.acknowledgement(2, Until.SYNCED) is None
     host.committer.sync()
-    assert led.view.acknowledgement(2, must_be_durable=True) == ErrorCode.NONE
+    assert led.view.acknowledgement(2, Until.SYNCED) == ErrorCode.NONE
     assert not led.must_sync_now(NOW_MS + 5000), "nothing is dirty"
 
 
@@ -193,8 +192,8 @@ def test_a_failed_log_keeps_what_was_acknowledged() -> None:
     host.committer.sync()
     append(led)
     led.fail(KafkaStorageError("a sync failed"))
-    assert led.view.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
-    lost = led.view.acknowledgement(2, must_be_durable=False)
+    assert led.view.acknowledgement(1, Until.REPLICATED) == ErrorCode.NONE
+    lost = led.view.acknowledgement(2, Until.REPLICATED)
     assert lost == ErrorCode.KAFKA_STORAGE_ERROR
     with pytest.raises(KafkaStorageError):
         append(led)

@@ -6,6 +6,7 @@ from odradek.broker.replica.partition.followed import Followed
 from odradek.broker.replica.partition.follower import Follower
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
+from odradek.broker.replica.partition.view import Until
 from odradek.protocol.errors import (
     ErrorCode,
     FencedLeaderEpoch,
@@ -294,7 +295,7 @@ def test_a_partition_that_keeps_one_copy_needs_nobody() -> None:
     alone = LeaderAndIsr(1, 5, (1,), (1,), partition_epoch=1)
     assert made.make_leader(alone) is False
     assert (made.replication, made.view.high_watermark) == (None, 1)
-    assert made.view.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
+    assert made.view.acknowledgement(1, Until.REPLICATED) == ErrorCode.NONE
 
 
 def test_without_a_living_follower_the_log_start_is_our_own() -> None:

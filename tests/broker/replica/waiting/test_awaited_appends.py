@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.awaited_appends import (
     AwaitedAppend,
     AwaitingAppends,
@@ -30,9 +31,9 @@ class FakePartition:
         self.failure: int | None = None
         self.questions = 0
 
-    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
+    def acknowledgement(self, next_offset: int, until: Until) -> int | None:
         self.questions += 1
-        reached = self.durable if must_be_durable else self.reached
+        reached = self.durable if until is Until.SYNCED else self.reached
         return ErrorCode.NONE if next_offset <= reached else self.failure
 
 
@@ -48,14 +49,12 @@ class Waits:
         self.answers: list[tuple[int, Any]] = []
 
     def append(
-        self, timeout_ms: int = TIMEOUT_MS, must_be_durable: bool = False
+        self, timeout_ms: int = TIMEOUT_MS, until: Until = Until.REPLICATED
     ) -> AwaitedAppend:
         self.next_offset += 1
         append = awaited(self.next_offset)
         append.listen(self.note)
-        self.appends.add(
-            self.partition, append, must_be_durable, timeout_ms, self.clock.now_ms()
-        )
+        self.appends.add(self.partition, append, until, timeout_ms, self.clock.now_ms())
         return append
 
     def note(self, append: Any) -> None:
@@ -121,7 +120,7 @@ async def test_nobody_joins_those_that_were_answered() -> None:
 
 async def test_no_answer_comes_before_its_own_sync() -> None:
     waits = Waits()
-    watermark, durable = waits.append(), waits.append(must_be_durable=True)
+    watermark, durable = waits.append(), waits.append(until=Until.SYNCED)
     waits.reach(2)
     assert (watermark.done(), durable.done()) == (True, False)
     waits.partition.durable = 2
@@ -182,7 +181,7 @@ async def test_a_repetition_does_not_speak_for_those_behind_it() -> None:
     waits = Waits()
     first, second = waits.append(), waits.append()
     again = awaited(1)
-    waits.appends.add_alone(waits.partition, again, False, TIMEOUT_MS)
+    waits.appends.add_alone(waits.partition, again, Until.REPLICATED, TIMEOUT_MS)
     waits.reach(1)
     assert (first.done(), second.done(), again.done()) == (True, False, True)
 

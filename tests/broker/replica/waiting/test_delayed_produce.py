@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.delayed_produce import (
     AppendResult,
     DelayedProduce,
@@ -20,7 +21,7 @@ class FakePartition:
         self.error_code: int | None = None
         self.questions = 0
 
-    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
+    def acknowledgement(self, next_offset: int, until: Until) -> int | None:
         self.questions += 1
         return self.error_code
 
@@ -30,7 +31,7 @@ def delayed(
 ) -> tuple[DelayedProduce, Parked]:
     parked = Parked()
     pending: dict[TopicPartition, Any] = {
-        key: PendingAppend(partition, 1, False)  # type: ignore[arg-type]
+        key: PendingAppend(partition, 1, Until.REPLICATED)  # type: ignore[arg-type]
         for key, partition in partitions.items()
     }
     results = {key: AppendResult(ErrorCode.NONE, 0) for key in partitions}
