@@ -108,7 +108,7 @@ class GivenAway:
         """Keep what is here of topics that the cluster does not have, at a start.
 
         They may have been deleted meanwhile, or the controllers have lost them. Returns
-        those of which no directory is left, so that they can be deleted.
+        those of which nothing is left, so that they can be deleted.
 
         Raises:
             KafkaStorageError: as `take_away`.
@@ -123,8 +123,8 @@ class GivenAway:
                 ", ".join(sorted(had)),
             )
         await self.take_away(everything, keeps=True)
-        has_directory = self._log_manager.has_directory
-        return [each for each, of in places.items() if not any(map(has_directory, of))]
+        has = self._has_something
+        return [each for each, of in places.items() if not any(map(has, of))]
 
     def _has_something(self, place: TopicPartition) -> bool:
         info, topic = self._topics.partition(place), self._topics.get(place.topic)

@@ -76,7 +76,11 @@ class KeptEpoch:
             found.append(f"{len(damaged)} logs are damaged: {_some(damaged)}")
         if topics.offline:
             offline = sorted(map(str, topics.offline))
-            found.append(f"{len(offline)} are gone or cannot be used: {_some(offline)}")
+            found.append(
+                f"{len(offline)} are gone or cannot be used: {_some(offline)} (no start"
+                " tells them, until these are taken from their leaders again, are moved"
+                " to other brokers, or deleted)"
+            )
         if not found:
             return False
         _logger.warning(

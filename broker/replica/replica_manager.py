@@ -32,7 +32,7 @@ from .waiting.purgatories import purgatories_of
 from .waiting.visible_end import VisibleEnds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -93,7 +93,7 @@ class ReplicaManager:
         self._partitions = self.asked_for = _Partitions(self._make)
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
         # Mostly empty, and asked for by every produce: without a call.
-        self.unopened_logs: Set[TopicPartition] = self._opener.unopened
+        self.unopened_logs = self._opener.unopened
         self.checkpointer = Checkpointer(
             committer,
             log_manager,

@@ -32,6 +32,7 @@ class FakeReplicaManager:
 
     def __init__(self) -> None:
         self.stopped: list[TopicPartition] = []
+        self.unopened_logs: set[TopicPartition] = set()
 
     async def stop(self, topic_partitions: list[TopicPartition]) -> None:
         self.stopped += topic_partitions
@@ -50,6 +51,12 @@ class FakeLogManager:
 
     def has_directory(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self.names
+
+    def get(self, topic_partition: TopicPartition) -> None:
+        """None of them is open."""
+
+    def topic_id_of(self, topic_partition: TopicPartition) -> None:
+        """They say nothing of that."""
 
     def discard_copies(self, topic_ids: Collection[bytes]) -> None:
         self.discarded = list(topic_ids)

@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.topic_config import log_config
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
-from odradek.broker.replica.logs.gone_logs import make_room, write_checkpoints
+from odradek.broker.replica.logs.gone_logs import (
+    has_directory_of,
+    make_room,
+    write_checkpoints,
+)
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
@@ -98,7 +102,10 @@ async def _take_directories(
     await services.replica_manager.stop(partitions)
     removal_ms = services.clock.now_ms() + delay_ms
     was_interrupted = deletion.topic_id in services.metadata.interrupted_deletions
-    renamed_count = _rename(services.log_manager, partitions, removal_ms)
+    renamed_count = _rename(services.log_manager, deletion, removal_ms)
+    others = list(filter(services.log_manager.has_directory, partitions))
+    services.metadata.strangers.update(others)
+    services.replica_manager.unopened_logs.update(others)
     return renamed_count > 0 or was_interrupted
 
 
@@ -145,7 +152,7 @@ def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
     log_manager.discard_copies(topics.deletions)
     for deletion in topics.deletions.values():
         if topics.get(deletion.name) is None:
-            renamed_count += _rename(log_manager, _partitions(deletion), removal_ms=0)
+            renamed_count += _rename(log_manager, deletion, removal_ms=0)
     if renamed_count:
         log_manager.checkpoint_job()()
     for deletion in topics.deletions.values():
@@ -198,11 +205,16 @@ def _partitions(deletion: Deletion) -> list[TopicPartition]:
     ]
 
 
-def _rename(
-    log_manager: LogManager, partitions: Iterable[TopicPartition], removal_ms: int
-) -> int:
-    """Rename the directories that there are, and count them."""
-    there = [each for each in partitions if log_manager.has_directory(each)]
+def _rename(log_manager: LogManager, deletion: Deletion, removal_ms: int) -> int:
+    """Rename the directories that there are, and count them.
+
+    Those of another topic of that name stay: it may be about to be made.
+    """
+    there = [
+        each
+        for each in _partitions(deletion)
+        if has_directory_of(log_manager, each, deletion.topic_id)
+    ]
     for partition in there:
         log_manager.delete(partition, removal_ms)
     return len(there)

@@ -1,4 +1,6 @@
-"""What follows when logs are gone: checkpoints say so, and there is room for that."""
+"""Logs that go: which directories are theirs, and what follows. Checkpoints say so, and
+there is room for that.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,20 @@ from odradek.storage.files.files import DiskFull
 
 if TYPE_CHECKING:
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
+
+
+def has_directory_of(
+    log_manager: LogManager, topic_partition: TopicPartition, topic_id: bytes
+) -> bool:
+    """Whether it has one that does not say that it is another topic's."""
+    log = log_manager.get(topic_partition)
+    if log is not None:
+        return log.topic_id == topic_id
+    return log_manager.has_directory(topic_partition) and (
+        log_manager.topic_id_of(topic_partition) in (None, topic_id)
+    )
 
 
 async def write_checkpoints(log_manager: LogManager, disk_threads: DiskThreads) -> None:

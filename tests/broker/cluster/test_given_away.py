@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cluster.given_away import GivenAway
+from odradek.broker.handlers.topics.topic_deletion import delete_topics
+from odradek.broker.metadata.topic import NewTopic
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.directory.checkpoints import DirectoryFailure
 from odradek.storage.directory.log_directories import LogDirectories
@@ -146,6 +148,35 @@ async def test_the_log_of_another_topic_of_that_name_stays(tmp_path: Path) -> No
         assert broker.topics.strangers == {T0}
         await given_away(broker).take_away([T0], keeps=True)
     assert names(files) == {"t-0"}
+
+
+async def test_a_topic_of_that_name_which_is_gone_leaves_the_log_to_the_one_there_is(
+    tmp_path: Path,
+) -> None:
+    """A catalogue that was restored, or went on with its copy, may know the older."""
+    files = FakeFiles()
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    async with replicas(one, files) as broker:
+        await with_a_record(broker)
+        topic_id = broker.topics.known("t").topic_id
+    files.unlink(LOG_DIR / META_PROPERTIES_NAME)
+    async with replicas(two, files) as broker:
+        await broker.create_topic()
+    async with replicas(two, files) as broker:
+        broker.topics.gives_leader_epochs = False
+        gone = await given_away(broker).set_topics_aside(list(broker.topics))
+        assert [each.name for each in gone] == ["t"]
+        await delete_topics(broker.services, [each.topic_id for each in gone])
+        assert names(files) == {"t-0"}
+        await broker.topics.create_topics([NewTopic("t", 1, {}, topic_id)])
+        rig = Rig(broker)
+        rig.leader.append(b"deleted since", epoch=3)
+        rig.decide(LEADER, 3)
+        await broker.manager.open([T0])
+        await rig.step()
+        assert rig.leader.told == 1, "it has the record"
 
 
 async def test_what_cannot_be_renamed_is_refused(
