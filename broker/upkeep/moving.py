@@ -297,14 +297,15 @@ class Moving:
                 is_decided = True
                 await self._topics.move(topic_partition, str(move.directory))
                 for _ in range(LAST_ROUNDS_MAX):
-                    if (plan := step.last_plan()) is None:
+                    if step.is_cut or (plan := step.last_plan()) is None:
                         break
                     await run(step.future.copy, plan, plan.size)
                 self._check(move)
-                checkpoint = self._log_manager.cleaner_checkpoint(log)
-                move.clean_up_to = checkpoint.get(topic_partition)
-                self._log_manager.exchange(step, self._clock.now_ms())
-                return True
+                if not step.is_cut:
+                    checkpoint = self._log_manager.cleaner_checkpoint(log)
+                    move.clean_up_to = checkpoint.get(topic_partition)
+                    self._log_manager.exchange(step, self._clock.now_ms())
+                    return True
         except Uncopyable:
             pass
         except MISSING:

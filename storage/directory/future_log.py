@@ -197,8 +197,9 @@ class FutureLog:
         sources = {piece.source.base_offset: piece.source for piece in plan.pieces}
         is_cut = plan.cut_count != self._cut_count
         if is_cut:
-            # Of the producers of what was cut; `sync` takes those that are left.
-            for offset in self._snapshots:
+            # Of the producers of what was cut; `sync` takes those that are left, and
+            # `texts` were those of a log that ended elsewhere.
+            for offset in list_snapshots(self._files, self.directory):
                 self._files.unlink(self.directory / snapshot_name(offset))
             self._snapshots.clear()
         for base_offset, copy in list(self._copies.items()):

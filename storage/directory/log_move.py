@@ -55,6 +55,12 @@ class LogMove:
         self.future = FutureLog(files, log, target.path / name)
         self._files = files
         self._snapshot_offset = -1
+        self._cut_count = log.local.cut_count
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the log was cut since `hold`: all of it is to be copied anew."""
+        return self.log.local.cut_count != self._cut_count
 
     def hold(self) -> Callable[[], bool]:
         """Let nothing become durable. On the loop; the job is for a disk thread.
@@ -63,6 +69,7 @@ class LogMove:
         if not, something was removed meanwhile.
         """
         self.log.syncing.hold()
+        self._cut_count = self.log.local.cut_count
         plan, texts = self.future.plan(), self.future.texts()
         self._snapshot_offset = plan.end_offset
         logs = [self.log]

@@ -15,11 +15,11 @@ _log = logging.getLogger(__name__)
 class Syncing:
     """Draws a log's tickets and takes them back."""
 
-    __slots__ = ("_is_held", "_state")
+    __slots__ = ("_state", "is_held")
 
     def __init__(self, state: LogState) -> None:
         self._state = state
-        self._is_held = False  # nothing becomes durable
+        self.is_held = False  # nothing becomes durable
 
     def begin(self, with_snapshot: bool = False) -> SyncTicket | None:
         """What must reach the disk for all that is in the log; None when it has.
@@ -28,7 +28,7 @@ class Syncing:
         snapshot, so that a recovery need not begin further back.
         """
         state = self._state
-        if state.failure is not None or self._is_held:
+        if state.failure is not None or self.is_held:
             return None
         end, durable = state.local.end.offset, state.watermarks.durable.offset
         if _log.isEnabledFor(logging.DEBUG):
@@ -71,8 +71,8 @@ class Syncing:
 
     def hold(self) -> None:
         """Let nothing become durable that is not, until `release`."""
-        self._is_held = True
+        self.is_held = True
 
     def release(self) -> None:
         """Let the next sync make durable what there is."""
-        self._is_held = False
+        self.is_held = False

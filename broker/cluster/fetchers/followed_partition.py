@@ -111,10 +111,11 @@ class FollowedPartition:
             self.is_open = True
 
     def asked(self) -> Asked | None:
-        """What to ask for next; None: what is here is not durable, and never will."""
+        """What to ask for next; None: what is here is not durable yet."""
         partition, log = self.partition, self.partition.log
         if not self._replicas.may_be_told(partition):
-            self.note("what it has of its leader cannot be made durable")
+            if log is None or not log.syncing.is_held:  # as in the end of a move
+                self.note("what it has of its leader cannot be made durable")
             return None
         return Asked(
             partition.topic_partition.topic,

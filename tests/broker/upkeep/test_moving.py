@@ -260,6 +260,30 @@ async def test_nothing_is_durable_in_one_directory_alone(
         assert list(await disks.records()) == list(range(7, 41))
 
 
+async def test_a_log_that_is_cut_at_the_end_is_copied_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a follower's is; not on the loop, and not while nothing becomes durable."""
+    async with two_directories(tmp_path) as disks:
+        await disks.fill()
+        metadata, log = disks.server.services.metadata, disks.partition.log
+        assert log is not None
+        move, asked = metadata.move, []
+
+        async def cutting(topic_partition: TopicPartition, log_dir: str) -> None:
+            asked.append(Path(log_dir))
+            if len(asked) == 2:
+                log.truncation.truncate_to(30, 0)
+            await move(topic_partition, log_dir)
+
+        monkeypatch.setattr(metadata, "move", cutting)
+        home, other = disks.home, disks.other
+        await disks.move(other)
+        assert asked == [home, other, home, other]
+        assert disks.home == other
+        assert list(await disks.records()) == list(range(30))
+
+
 @pytest.mark.parametrize("step", ["hold", "last_plan", "exchange"])
 async def test_a_failure_at_the_end_leaves_it_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str

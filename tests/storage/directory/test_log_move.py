@@ -9,6 +9,7 @@ from odradek.storage.directory.log_directories import KnownPartition
 from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.directory.log_move import LAST_BYTES_MAX, LogMove
 from odradek.storage.files.files import StorageFailure
+from odradek.storage.producers.snapshot import list_snapshots
 from tests.fakes.files import FakeFiles
 from tests.storage.directory.test_log_directory import NoLock
 from tests.storage.directory.test_log_manager import (
@@ -53,6 +54,26 @@ def names(files: FakeFiles, root: Path) -> set[str]:
     """What there is of the partition: ``log``, ``future``, ``delete``."""
     found = [name for name in files.listdir(root) if name.startswith("a-0")]
     return {"log" if name == "a-0" else name.rpartition("-")[2] for name in found}
+
+
+def test_a_cut_at_the_end_leaves_nothing_of_what_was_cut() -> None:
+    """A leader is followed that does not have the last records, while all is held."""
+    files = durable_root(FakeFiles())
+    manager, move = moving(files)
+    end = move.log.log_end_offset
+    assert not move.is_cut
+    assert max(list_snapshots(files, move.future.directory)) == end
+    move.log.truncation.truncate_to(end - 2, NOW)
+    assert move.is_cut
+    while not move.future.copy(move.future.plan(), 500):
+        pass
+    assert end not in list_snapshots(files, move.future.directory)
+    move.log.syncing.release()
+    sync(move.log)
+    assert move.hold()()
+    assert not move.is_cut
+    manager.exchange(move, NOW)
+    assert move.log.log_end_offset == end - 2
 
 
 def test_the_steps_of_a_move() -> None:

@@ -31,6 +31,21 @@ async def test_who_cannot_make_it_durable_says_nothing_more(tmp_path: Path) -> N
         assert "cannot be made durable" in (rig.followed.trouble or "")
 
 
+async def test_what_is_held_at_the_end_of_a_move_is_told_behind_it(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step()
+        broker.log_of(T0).syncing.hold()
+        await rig.step(2)
+        assert (len(rig.leader.requests), rig.followed.trouble) == (1, None)
+        broker.log_of(T0).syncing.release()
+        await rig.step()
+        assert rig.leader.told == 1
+
+
 async def test_without_commit_the_end_is_told_at_once(tmp_path: Path) -> None:
     async with replicas(tmp_path, durability="interval") as broker:
         rig = await rig_of(broker)
