@@ -13,11 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.runtime.start_error import StartError
-from odradek.protocol.errors import (
-    InconsistentClusterId,
-    KafkaError,
-    MalformedRequest,
-)
+from odradek.protocol.errors import InconsistentClusterId, KafkaError, MalformedRequest
 from odradek.protocol.messages.alter_partition import AlterPartitionResponse
 from odradek.protocol.messages.brokers import (
     BrokerHeartbeatResponse,
@@ -87,6 +83,7 @@ class Member:
         self._tasks: list[asyncio.Task[None]] = []
         self._applying: asyncio.Task[None] | None = None
         self._is_refused = False  # there are no heartbeats any more
+        self._is_blind = False  # nobody hears which controller leads
 
     @property
     def image(self) -> MetadataImage:
@@ -151,15 +148,13 @@ class Member:
         newest = self._log.newest
         self._check(newest.image)
         try:
-            await self._applied.take(newest)
+            await asyncio.shield(self._apply_in_task(self._applied.take(newest)))
         except KafkaError as error:
             raise StartError(
                 f"what the cluster has decided cannot be kept here: {error}"
             ) from error
         self.membership.applied(newest.image.offset)
-        self._applying = asyncio.get_running_loop().create_task(
-            self._apply_on(), name="what was decided"
-        )
+        self._apply_in_task(self._until_failure(self._apply_all()))
         await self._await_stage(
             Stage.RECOVERING, timeout_ms, "the broker does not catch up"
         )
@@ -196,12 +191,15 @@ class Member:
         A broker that has failed does so, too, while there are heartbeats. Nothing is
         applied any more then, as what it would be applied to is closed.
         """
+
+        def is_over() -> bool:
+            is_lost = self._is_blind and self.membership.trouble != ""
+            return is_lost or self._is_refused or self.membership.stage is Stage.GONE
+
         self.membership.leave()
         self._woken.set()
         await self._await(
-            lambda: self.membership.stage is Stage.GONE or self._is_refused,
-            self._options.shutdown_timeout_ms,
-            though_failed=True,
+            is_over, self._options.shutdown_timeout_ms, though_failed=True
         )
         await self._end_applying()
 
@@ -219,6 +217,12 @@ class Member:
     def _begin(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.append(task)
+
+    def _apply_in_task(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        """So that a start that is cancelled ends between two images, too."""
+        task = asyncio.get_running_loop().create_task(work, name="what was decided")
+        self._applying = task
+        return task
 
     async def _end_applying(self) -> None:
         if self._applying is not None:
@@ -268,15 +272,13 @@ class Member:
 
     async def _read(self) -> None:
         await self._until_failure(self._log.follow(self._note_step))
+        self._is_blind = True
 
     def _note_step(self) -> None:
         if self._log.leader is not None:
             for each in (self._beats, self._isr, self._requests):
                 each.drop_former_leader()
         self._news.set()
-
-    async def _apply_on(self) -> None:
-        await self._until_failure(self._apply_all())
 
     async def _apply_all(self) -> None:
         while True:
@@ -342,17 +344,13 @@ class Member:
             self.membership.lost(repr(error))
 
     async def _ask(self, request: Request) -> None:
-        answer: BrokerRegistrationResponse | BrokerHeartbeatResponse
+        kind: type[BrokerRegistrationResponse | BrokerHeartbeatResponse]
+        kind = BrokerHeartbeatResponse
+        if isinstance(request, BrokerRegistrationRequest):
+            kind = BrokerRegistrationResponse
         timeout_s = self._options.request_timeout_ms / 1000
         try:
-            if isinstance(request, BrokerRegistrationRequest):
-                answer = await self._beats.ask(
-                    request, BrokerRegistrationResponse, timeout_s
-                )
-            else:
-                answer = await self._beats.ask(
-                    request, BrokerHeartbeatResponse, timeout_s
-                )
+            answer = await self._beats.ask(request, kind, timeout_s)
         except (OSError, KafkaError, MalformedRequest) as error:
             self.membership.lost(str(error))
         else:

@@ -303,9 +303,9 @@ class Joining:
         for each in self._tasks:
             each.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.member.close()  # first: until then an image may be applied
         await self._fetchers.stop()
         await self._brokers.close()
-        await self.member.close()
 
     # What follows from what was decided (Actions)
 

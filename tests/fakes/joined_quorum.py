@@ -41,6 +41,7 @@ class JoinedQuorum:
         self.envelope_errors: list[int] = []  # the next envelopes are answered so
         self.refusals: list[Exception] = []  # of who reads the log
         self.has_refused = threading.Event()
+        self._unfenced: set[int] = set()  # epochs of registrations
         self._changed = threading.Condition()
 
     def write(self, *messages: Message) -> None:
@@ -126,7 +127,9 @@ class JoinedQuorum:
             return BrokerHeartbeatResponse(error_code=self.heartbeat_error)
         is_caught_up = request.current_metadata_offset >= request.broker_epoch
         may_serve = is_caught_up and not request.want_fence
-        if may_serve and not request.want_shut_down:
+        is_fenced = request.broker_epoch not in self._unfenced
+        if may_serve and is_fenced and not request.want_shut_down:
+            self._unfenced.add(request.broker_epoch)
             self.write(
                 BrokerRegistrationChangeRecord(
                     broker_id=request.broker_id,

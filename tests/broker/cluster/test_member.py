@@ -6,6 +6,7 @@ import pytest
 
 from odradek.broker.cluster.membership import Stage
 from odradek.broker.cluster.metadata_log import LogPosition
+from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.image.image import MetadataImage
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.start_error import StartError
@@ -235,6 +236,42 @@ async def test_who_is_refused_waits_for_nobody_to_take_over() -> None:
         made._options = OPTIONS._replace(shutdown_timeout_ms=2000 * PATIENCE_S)
         await made.leave()
         assert made.membership.stage is not Stage.GONE
+
+
+async def test_a_start_that_is_cancelled_leaves_no_image_half_applied() -> None:
+    """A log that is renamed, and not noted, would be missed by the next start."""
+    quorum, gate = JoinedQuorum(), Gate()
+    quorum.write(topic("b"))
+    async with member(quorum) as (made, _), asyncio.timeout(PATIENCE_S):
+        joining = asyncio.create_task(made.join(gate.apply))
+        await gate.is_reached.wait()
+        joining.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await joining
+        assert gate.images == []
+
+        async def go_on() -> None:
+            for _ in range(10):
+                await asyncio.sleep(0)
+            gate.is_open.set()
+
+        going_on = asyncio.create_task(go_on())
+    await going_on
+    assert len(gate.images) == 1
+
+
+async def test_who_does_not_hear_which_controller_leads_does_not_look_for_it() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        await made.join(applier(images))
+        await made.serve()
+        quorum.refusals = [MetadataLogError("it is cut below what is committed")]
+        await made.failed
+        quorum.elect()
+        made._options = OPTIONS._replace(shutdown_timeout_ms=2000 * PATIENCE_S)
+        await made.leave()
+        assert made.membership.stage is Stage.LEAVING
 
 
 async def test_no_image_is_applied_to_what_is_being_closed() -> None:

@@ -42,6 +42,7 @@ async def test_what_is_held_at_the_end_of_a_move_is_told_behind_it(
         await rig.step(2)
         assert (len(rig.leader.requests), rig.followed.trouble) == (1, None)
         broker.log_of(T0).syncing.release()
+        broker.committer.for_directory(LOG_DIR).request_sync(rig.partition)
         await rig.step()
         assert rig.leader.told == 1
 
