@@ -342,6 +342,18 @@ def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
     return MemberTopics(catalog, config)
 
 
+async def before_first_join(config: BrokerConfig) -> None:
+    """See that this broker fits the cluster it is to join, before anything is written.
+
+    Raises:
+        StartError: it does not.
+    """
+    if config.is_member:
+        from .first_join import see_that_it_fits
+
+        await see_that_it_fits(config)
+
+
 def joining_of(config: BrokerConfig, services: Parts) -> Joining | None:
     """What joins a cluster; None: there is none to join.
 

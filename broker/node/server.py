@@ -23,7 +23,7 @@ from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
-from odradek.broker.node.parts import Parts, joining_of, topics_of
+from odradek.broker.node.parts import Parts, before_first_join, joining_of, topics_of
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import Clock, SystemClock
@@ -101,6 +101,7 @@ class Server:
                 from odradek.broker.runtime.companion import end_with_process
 
                 end_with_process(self.config.exit_with_process)
+            await before_first_join(self.config)
             self._open_storage()
             self._joining = joining_of(self.config, self.services)
             if self._joining is not None:

@@ -306,3 +306,4 @@ def test_who_is_not_let_in_says_why(
     code = refused.process.wait(PATIENCE_S)
     refused.kill()
     assert (code, words in refused.log()) == (1, True), refused.log()
+    assert not (tmp_path / "data" / "meta.properties").exists(), "it can be mended"
