@@ -77,17 +77,18 @@ class FetchExecutor:
         params: FetchParams,
         wanted: PartitionFetch,
         finish: Finish[T],
+        finish_late: Finish[T] | None = None,
     ) -> T | Parked[T] | Coroutine[Any, Any, T]:
-        """`fetch` of one partition."""
+        """`fetch` of one partition; ``finish_late``: what has had to wait, by this."""
         if self._turn.is_over:
-            return self.fetch(params, (wanted,), finish)
+            return self.fetch(params, (wanted,), finish_late or finish)
         share, max_bytes = self._answers.share, params.max_bytes
         if share < max_bytes:
             max_bytes = share
         try:
             result = read_partition(self._find, params, wanted, max_bytes, min_one=True)
         except ColdRead:
-            return self.fetch(params, (wanted,), finish)
+            return self.fetch(params, (wanted,), finish_late or finish)
         size = len(result.records)
         if size > UNCOUNTED_SIZE:
             self._turn.note(size)
@@ -96,7 +97,7 @@ class FetchExecutor:
             return finish((result,))
         reader = FetchReader(params, (wanted,), self._find, max_bytes)
         reader.take(result)
-        return self._answer_or_wait(reader, finish)
+        return self._answer_or_wait(reader, finish_late or finish)
 
     async def _read_in(
         self,

@@ -127,8 +127,8 @@ class PartitionAsk:
 class GuardedAsk(PartitionAsk):
     """One of clients that may not do everything: may they still, when it is answered?
 
-    Those who come from where ``asker`` is are answered alike: one answer is for all of
-    them who wait.
+    That is a question only where it has had to wait. Those who come from where
+    ``asker`` is are answered alike: one answer is for all of them who wait.
     """
 
     __slots__ = ("_services", "_version", "_ways", "asker")
@@ -142,21 +142,21 @@ class GuardedAsk(PartitionAsk):
         """Find out by ``ways`` whether something has changed."""
         self._services, self._version, self._ways = services, version, ways
 
-    def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
-        """The answer to who comes from where ``asker`` is."""
-        if self._ways.is_stale:  # something has changed while it waited
-            return self.respond_to(self.asker, results)
-        return PartitionAsk.respond(self, results)
+    def respond_late(
+        self, results: Sequence[FetchResult]
+    ) -> FetchResponse | list[Buffer]:
+        """The answer to who comes from where ``asker`` is, and has had to wait."""
+        return self.respond_to(self.asker, results)
 
     def respond_to(
         self, asker: ConnectionInfo, results: Sequence[FetchResult]
     ) -> FetchResponse | list[Buffer]:
         """The answer, to who may still read when it is there."""
-        if self._ways.is_stale:
+        if self._ways.is_stale:  # something has changed while it waited
             ctx = RequestContext(self._services, asker, ApiKey.FETCH, self._version)
             if not ctx.may(Operation.READ, ResourceType.TOPIC, self.key[0]):
                 results = [NOT_ALLOWED]
-        return PartitionAsk.respond(self, results)
+        return self.respond(results)
 
 
 @shortcut(FetchRequest, first_version=FIRST_VERSION)
@@ -210,11 +210,14 @@ class UsualFetch:
         metadata = self._services.metadata
         if self._by_id and not is_current(metadata, ask.topic_id, ask.key[0]):
             return None
-        respond: Finish = ask.respond
-        if type(ask) is GuardedAsk and ask.asker.peer_host != connection.peer_host:
-            respond = partial(ask.respond_to, connection)
         executor = self._services.replica_manager.fetch_executor
-        return executor.fetch_one(ask.params, ask.at(offset), respond)
+        if type(ask) is not GuardedAsk:
+            return executor.fetch_one(ask.params, ask.at(offset), ask.respond)
+        late: Finish = ask.respond_late
+        asker = ask.asker
+        if asker is not connection and asker.peer_host != connection.peer_host:
+            late = partial(ask.respond_to, connection)
+        return executor.fetch_one(ask.params, ask.at(offset), ask.respond, late)
 
     def _learn(
         self,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.memory.limits import LimitedLog
 
-ACCEPTED_A_TURN: Final = 64
+ACCEPTED_A_TURN: Final = 4  # more than make a step of a handshake in one
 ACCEPTING_MS_MAX: Final = 1  # then those who are in have their turn
 _PAUSE_MS: Final = 1000  # after the system had no more files
 

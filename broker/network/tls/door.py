@@ -4,9 +4,9 @@ Until the first bytes are here a client costs a socket and a few hundred bytes. 
 are looked at before OpenSSL sees any: of who speaks something else the log says what
 helps. A handshake takes most of a millisecond, in two steps: one is made as soon as its
 client's bytes are there, and of those that then wait for the next turn of the loop as
-many as are begun in the time that all others had since the last of these turns, which
-is taken for one millisecond at least, for three at most. So a crowd makes a neighbour
-wait for one or two of them, and a busy broker lets clients in all the same. A key of
+many as are begun in the time that all others surely had since the last of these turns,
+three milliseconds at most, but one always. So a crowd makes a neighbour wait for one of
+them, and a busy broker lets clients in all the same. A key of
 RSA-4096 signs in six milliseconds; a thread would free the loop of that as well: ECDSA,
 a fortieth of a millisecond, does it better. How many may be at the door, and how long,
 `pre_auth` says.
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from .ssl_object import SslObject
 
 STEPS_A_TURN: Final = 16
-HANDSHAKES_MS_MIN: Final = 1
 HANDSHAKES_MS_MAX: Final = 3
 _USER: Final = "User:"
 
@@ -191,8 +190,8 @@ class Door:
         if not ready:
             return
         now_ms = clock.monotonic_ms()
-        others_ms = now_ms - self._left_ms
-        end_ms = now_ms + max(HANDSHAKES_MS_MIN, min(others_ms, HANDSHAKES_MS_MAX))
+        others_ms = now_ms - self._left_ms - 1  # the clock counts whole ones
+        end_ms = now_ms + min(others_ms, HANDSHAKES_MS_MAX)
         for _ in range(min(STEPS_A_TURN, len(ready))):
             ready.popleft().go_on()
             now_ms = clock.monotonic_ms()
