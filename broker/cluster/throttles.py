@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.broker.config.options.option import LONG_MAX
 
+from .copied_bytes import CopiedBytes
+
 if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.quorum.image.image import HasImage
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -29,13 +32,19 @@ class Throttle:
     """What may pass of the replicas that an option of topics names.
 
     Reckoned is as in Apache Kafka: over the last windows, from the first in which
-    something has passed, and over one of them at least.
+    something has passed, and over one of them at least. ``copied`` counts all.
     """
 
     def __init__(
-        self, node_id: int, replicas_option: str, topics: Topics, clock: Clock
+        self,
+        node_id: int,
+        replicas_option: str,
+        topics: Topics,
+        clock: Clock,
+        copied: CopiedBytes,
     ) -> None:
         self.rate_max = UNLIMITED  # bytes in a second
+        self.copied = copied
         self._node_id = node_id
         self._option = replicas_option
         self._topics = topics
@@ -101,11 +110,13 @@ class Throttles(NamedTuple):
         self.follower.follow(config.follower_replication_throttled_rate, *window)
 
 
-def make_throttles(node_id: int, topics: Topics, clock: Clock) -> Throttles:
-    """Both, without a limit."""
+def make_throttles(
+    node_id: int, topics: Topics, clock: Clock, source: HasImage | None = None
+) -> Throttles:
+    """Both, without a limit. ``source`` is that of `CopiedBytes`."""
     return Throttles(
-        Throttle(node_id, _LEADER_REPLICAS, topics, clock),
-        Throttle(node_id, _FOLLOWER_REPLICAS, topics, clock),
+        Throttle(node_id, _LEADER_REPLICAS, topics, clock, CopiedBytes(source)),
+        Throttle(node_id, _FOLLOWER_REPLICAS, topics, clock, CopiedBytes(source)),
     )
 
 

@@ -96,7 +96,7 @@ class Joining:
         services.replica_manager.cluster = self._peers
         self._directories: ToldDirectories = self._make_directories(options)
         self._throttles: Throttles = make_throttles(
-            services.node_id, topics, services.clock
+            services.node_id, topics, services.clock, self._publisher
         )
         self._fetchers: Fetchers = self._make_fetchers(config, options)
         self._decisions.leaders = self._fetchers

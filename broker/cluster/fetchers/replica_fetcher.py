@@ -228,7 +228,7 @@ class ReplicaFetcher:
                 if followed is None or wanted is None:
                     continue
                 self._changed[place] = None
-                if answer.records and self._throttle.is_on:
+                if answer.records:
                     self._count(followed, len(answer.records))
                 try:
                     await followed.take(wanted, answer, self._ends)
@@ -239,8 +239,10 @@ class ReplicaFetcher:
                     await asyncio.sleep(0)  # others get a turn between megabytes
 
     def _count(self, followed: FollowedPartition, size: int) -> None:
-        if self._throttle.names(followed.partition.topic_partition):
-            self._throttle.record(size)
+        throttle, place = self._throttle, followed.partition.topic_partition
+        throttle.copied.record(place, self._node_id, size)
+        if throttle.is_on and throttle.names(place):
+            throttle.record(size)
 
     def _note(self, trouble: str | None) -> None:
         if trouble != self.trouble:

@@ -50,17 +50,21 @@ def held_back(
 
 
 def count_sent(
-    throttle: Throttle, wanted: Sequence[PartitionFetch], results: Sequence[FetchResult]
+    throttle: Throttle,
+    wanted: Sequence[PartitionFetch],
+    results: Sequence[FetchResult],
+    broker_id: int,
 ) -> None:
     """A follower gets these results."""
-    if throttle.is_on:
-        size = sum(
-            len(result.records)
-            for each, result in zip(wanted, results, strict=True)
-            if len(result.records) and throttle.names(each.topic_partition)
-        )
+    slowed_down_size = 0
+    for each, result in zip(wanted, results, strict=True):
+        size = len(result.records)
         if size:
-            throttle.record(size)
+            throttle.copied.record(each.topic_partition, broker_id, size)
+            if throttle.is_on and throttle.names(each.topic_partition):
+                slowed_down_size += size
+    if slowed_down_size:
+        throttle.record(slowed_down_size)
 
 
 def preferred_replicas(

@@ -334,7 +334,8 @@ class Fetch:
         if cluster is not None and self.is_replica:
             from .cluster_fetch import count_sent
 
-            count_sent(cluster.throttles.leader, self.wanted, results)
+            leader = cluster.throttles.leader
+            count_sent(leader, self.wanted, results, self._replica[0])
         if (
             len(told) == 1
             and version >= FIRST_VERSION

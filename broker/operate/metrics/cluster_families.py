@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from odradek.broker.cluster.standing import Standing
+    from odradek.broker.cluster.throttles import Throttles
     from odradek.broker.requests.services import Services
     from odradek.broker.runtime.clock import Clock
 
@@ -23,6 +24,7 @@ def cluster_families(services: Services) -> Iterator[Family]:
     yield from _of_controller(services)
     standing = None if cluster is None else cluster.standing
     yield from _of_member(standing, services.clock)
+    yield from _of_copies(None if cluster is None else cluster.throttles)
 
 
 def _of_controller(services: Services) -> Iterator[Family]:
@@ -98,3 +100,24 @@ def _of_member(standing: Standing | None, clock: Clock) -> Iterator[Family]:
         failed.add(member.membership.failed_count)
         late.add(member.heartbeats.late_count)
     yield from (state, offset, lag, unread, unapplied, fenced, age, failed, late)
+
+
+def _of_copies(throttles: Throttles | None) -> Iterator[Family]:
+    """What brokers copy from each other; of one that is alone, nothing."""
+    prefix = "kafka_server_brokertopicmetrics"
+    taken = counter(f"{prefix}_replicationbytesin_total", "Bytes taken of leaders.")
+    sent = counter(f"{prefix}_replicationbytesout_total", "Bytes sent to followers.")
+    taken_of_moves = counter(
+        f"{prefix}_reassignmentbytesin_total",
+        "Bytes taken for replicas here that were being added.",
+    )
+    sent_of_moves = counter(
+        f"{prefix}_reassignmentbytesout_total",
+        "Bytes sent to replicas that were being added.",
+    )
+    if throttles is not None:
+        taken.add(throttles.follower.copied.count)
+        sent.add(throttles.leader.copied.count)
+        taken_of_moves.add(throttles.follower.copied.of_moves)
+        sent_of_moves.add(throttles.leader.copied.of_moves)
+    yield from (taken, sent, taken_of_moves, sent_of_moves)

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cluster.copied_bytes import CopiedBytes
 from odradek.broker.cluster.throttles import UNLIMITED, Throttle, make_throttles
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.protocol.topic_partition import TopicPartition
@@ -21,7 +22,8 @@ class Topics:
 
 
 def throttle(topics: Topics, rate: int, clock: FakeClock | None = None) -> Throttle:
-    made = Throttle(US, OPTION, topics, clock or FakeClock())  # type: ignore[arg-type]
+    found: Any = topics
+    made = Throttle(US, OPTION, found, clock or FakeClock(), CopiedBytes(None))
     made.follow(rate, 11, 1)
     return made
 

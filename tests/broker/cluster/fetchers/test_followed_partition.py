@@ -29,6 +29,7 @@ async def test_the_log_becomes_the_leaders_byte_for_byte(tmp_path: Path) -> None
         rig.leader.append(b"c", epoch=3, offset=7)  # a gap of a compaction
         await rig.step(2)
         assert read(rig) == rig.leader.log.data
+        assert rig.throttle.copied.count == len(rig.leader.log.data)
         assert rig.ends == (8, 8)
         assert broker.log_of(T0).latest_epoch == 3
         request = rig.leader.requests[-1]

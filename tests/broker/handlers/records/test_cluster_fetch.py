@@ -82,6 +82,21 @@ async def test_a_follower_that_is_not_in_sync_is_slowed_down(tmp_path: Path) -> 
         del in_sync
 
 
+async def test_what_followers_are_sent_is_counted_and_nothing_else(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await filled(broker, partitions=2)
+        copied = Cluster(broker).throttles.leader.copied
+        for place in (T0, T1):
+            LedWithAnother(broker, place).elect(US, US)
+        sent = answered(broker, of_follower(broker, 0))
+        assert copied.count == sum(len(each.records or b"") for each in sent) > 0
+        before = copied.count
+        answered(broker, asked(broker, at(0), session_epoch=-1))  # as a consumer
+        assert copied.count == before
+
+
 async def test_who_has_to_wait_does_not_ask_again_at_once(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await filled(broker)

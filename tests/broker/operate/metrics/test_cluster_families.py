@@ -46,7 +46,13 @@ def test_a_broker_of_a_cluster_tells_how_it_follows() -> None:
         heartbeats=heartbeats,
     )
     standing = SimpleNamespace(state=2, member=member)
-    asked = services(SimpleNamespace(alive_count=2, standing=standing))
+    throttles = SimpleNamespace(
+        leader=SimpleNamespace(copied=SimpleNamespace(count=9, of_moves=4)),
+        follower=SimpleNamespace(copied=SimpleNamespace(count=8, of_moves=5)),
+    )
+    asked = services(
+        SimpleNamespace(alive_count=2, standing=standing, throttles=throttles)
+    )
     heartbeats.note_answer(asked.clock.monotonic_ms() - 9_000)
     heartbeats.note_answer(asked.clock.monotonic_ms() - 1_500)
     found = told(asked)
@@ -64,4 +70,8 @@ def test_a_broker_of_a_cluster_tells_how_it_follows() -> None:
         "odradek_heartbeat_age_seconds": 1.5,
         "odradek_heartbeats_failed_total": 3,
         "odradek_heartbeats_late_total": 1,
+        "kafka_server_brokertopicmetrics_replicationbytesin_total": 8,
+        "kafka_server_brokertopicmetrics_replicationbytesout_total": 9,
+        "kafka_server_brokertopicmetrics_reassignmentbytesin_total": 5,
+        "kafka_server_brokertopicmetrics_reassignmentbytesout_total": 4,
     }
