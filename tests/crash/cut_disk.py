@@ -27,6 +27,7 @@ class CutDisk:
     def __init__(self, path: Path, size: int = 1 << 30) -> None:
         self.path = path
         self._image = path.with_name(path.name + ".img")
+        self._cuts = 0
         path.mkdir()
         with self._image.open("wb") as file:
             file.truncate(size)
@@ -42,8 +43,16 @@ class CutDisk:
             os.close(directory)
 
     def mount_again(self) -> None:
-        """The power is back. Nobody may have a file open."""
+        """The power is back. Nobody may have a file open.
+
+        A copy of the image is mounted: as long as anybody on the machine has the old
+        one mounted, in a namespace of its own, that stays shut down.
+        """
         _run("umount", str(self.path))
+        old, self._cuts = self._image, self._cuts + 1
+        self._image = self.path.with_name(f"{self.path.name}.{self._cuts}.img")
+        _run("cp", "--sparse=always", str(old), str(self._image))
+        old.unlink()
         self.mount()
 
     def mount(self) -> None:

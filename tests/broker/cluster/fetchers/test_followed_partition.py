@@ -95,6 +95,50 @@ async def test_who_is_behind_the_leaders_start_begins_there(tmp_path: Path) -> N
         assert rig.followed.trouble is None
 
 
+async def test_what_the_leader_has_deleted_goes_here_too(tmp_path: Path) -> None:
+    """Behind the records of the same answer, and no further than all copies hold."""
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        for value in (b"a", b"b", b"c"):
+            rig.leader.append(value, epoch=3)
+        rig.leader.high_watermark = 1
+        await rig.step(2)
+        assert rig.ends == (3, 1)
+        rig.leader.log.start = 2
+        await rig.step()
+        assert rig.partition.view.log_start_offset == 1
+        rig.leader.high_watermark = None
+        await rig.step()
+        assert rig.partition.view.log_start_offset == 2
+        assert rig.ends == (3, 3)
+
+
+async def test_t168_who_is_empty_begins_with_the_batch_that_the_leader_begins_in(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", b"b", b"c", epoch=3)
+        rig.leader.log.start = 2  # by DeleteRecords, inside of the batch
+        await rig.step(3)
+        assert rig.ends == (3, 3)
+        assert read(rig) == rig.leader.log.data
+        assert rig.partition.view.log_start_offset == 2
+        assert rig.followed.trouble is None
+
+
+async def test_batches_out_of_order_are_not_taken(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        for value in (b"a", b"b", b"c"):
+            rig.leader.append(value, epoch=3)
+        rig.leader.log.batches.reverse()
+        await rig.step()
+        assert rig.ends == (0, 0)
+        assert rig.followed.trouble
+        assert not rig.followed.is_due
+
+
 async def test_who_has_lost_its_directory_takes_all_from_the_leader(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
