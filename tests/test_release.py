@@ -77,6 +77,7 @@ def test_an_image_can_be_built_of_the_source_distribution(unpacked: Path) -> Non
         assert (unpacked / "odradek" / name).is_dir(), name
 
 
+@pytest.mark.long
 def test_without_a_compiler_the_wheel_claims_no_platform(
     sdist: Path, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ def test_what_was_kafkas_is_served_on_and_goes_back(tmp_path: Path) -> None:
     try:
         _create(node.address)
         set_options(node.address)
+        node.settle()
         options = described_options(node.address)
         _produce(node.address, range(COUNT))
         _transact(node.address)

@@ -147,8 +147,8 @@ def are_equal(joined: Joined, name: str) -> bool:
 
 
 def test_both_brokers_say_that_both_are_there(joined: Joined) -> None:
-    assert joined.brokers(joined.ours) == {1, US}
-    wait_until(lambda: joined.brokers(joined.kafka) == {1, US}, PATIENCE_S)
+    for each in (joined.ours, joined.kafka):
+        wait_until(lambda each=each: joined.brokers(each) == {1, US}, PATIENCE_S)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("leader", sampled([1, US], US))

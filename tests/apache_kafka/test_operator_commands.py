@@ -62,7 +62,7 @@ def ours(lone_kafka: KafkaNode, capsys: Captured) -> Ours:
     return Ours(lone_kafka.address, capsys)
 
 
-def test_topics(ours: Ours) -> None:
+def test_topics(ours: Ours, lone_kafka: KafkaNode) -> None:
     def listed() -> set[str]:
         return {each["topic"] for each in ours.json("topic", "list")}
 
@@ -77,6 +77,7 @@ def test_topics(ours: Ours) -> None:
     ours("topic", "create", "u", "--config", "nope=1", code=1)
     assert "u: INVALID_CONFIG: " in ours.error
     ours("topic", "alter", "t", "--partitions", "3", "--config", "retention.ms=9000")
+    lone_kafka.settle()
     (found,) = ours.json("topic", "describe", "t")
     assert found["topicId"] == made["topicId"]
     assert found["configs"] == {"retention.ms": "9000"}

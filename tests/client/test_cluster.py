@@ -58,11 +58,11 @@ def test_no_answer_in_time_and_the_connection_is_not_used_again() -> None:
     over = threading.Event()
 
     def hesitate(request: object, version: int) -> None:
-        over.wait(10)
+        over.wait(60)
 
-    with scripted_cluster() as script, script.client(timeout_s=0.1) as cluster:
+    with scripted_cluster() as script, script.client(timeout_s=2) as cluster:
         script.brokers[1].answers[ListGroupsRequest] = hesitate
-        with pytest.raises(NoAnswer, match=r"127.0.0.1:\d+: no answer in 0.1 s"):
+        with pytest.raises(NoAnswer, match=r"127.0.0.1:\d+: no answer in 2 s"):
             cluster.request(ListGroupsRequest(), ListGroupsResponse)
         assert set(cluster.metadata().brokers) == {1}
         over.set()

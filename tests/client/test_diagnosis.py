@@ -17,15 +17,16 @@ from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.broker_process import BrokerProcess
 from tests.fakes.scripted import scripted_cluster
+from tests.patience import PATIENCE_S
 
 TIMEOUT_S = 0.5
 
 
-def findings(*addresses: Address, timeout_s: float = 5) -> list[Finding]:
+def findings(*addresses: Address, timeout_s: float = PATIENCE_S) -> list[Finding]:
     return list(diagnose(addresses, timeout_s))
 
 
-def failed(*addresses: Address, timeout_s: float = 5) -> Finding:
+def failed(*addresses: Address, timeout_s: float = PATIENCE_S) -> Finding:
     found = findings(*addresses, timeout_s=timeout_s)
     (failure,) = (each for each in found if not each.is_ok)
     assert failure.advice
@@ -41,7 +42,7 @@ def listening(serve: Callable[[socket.socket], None]) -> Iterator[Address]:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = server.accept()
-                connection.settimeout(5)
+                connection.settimeout(PATIENCE_S)
                 with connection, contextlib.suppress(OSError):
                     serve(connection)
 
@@ -95,7 +96,7 @@ def test_who_hangs_up_and_who_says_nothing() -> None:
     with listening(lambda connection: None) as address:
         assert failed(address).detail.startswith("no broker, or a broken one")
     over = threading.Event()
-    with listening(lambda connection: over.wait(3) and None) as address:
+    with listening(lambda connection: over.wait(PATIENCE_S) and None) as address:
         assert "no answer in 0.5 s" in failed(address, timeout_s=TIMEOUT_S).detail
         over.set()
 
@@ -161,7 +162,7 @@ def test_partitions_without_a_leader() -> None:
 def test_no_coordinator_for_groups() -> None:
     with scripted_cluster() as script:
         script.coordinator_errors = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 100
-        finding = failed(script.brokers[1].address, timeout_s=TIMEOUT_S)
+        finding = failed(script.brokers[1].address, timeout_s=2)
         assert finding.check == "groups"
         assert finding.detail.startswith("COORDINATOR_NOT_AVAILABLE: ")
         assert script.brokers[1].asked_for(FindCoordinatorRequest) > 1

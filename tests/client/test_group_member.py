@@ -33,6 +33,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
 from tests.client.live import connected, create_topic, wait_until
 from tests.fakes.scripted import scripted_cluster
+from tests.patience import PATIENCE_S
 
 SOON_S = 0.01
 
@@ -62,7 +63,7 @@ class Other:
 
     def leave(self) -> None:
         self._is_over.set()
-        self._thread.join(30)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
 

@@ -39,15 +39,15 @@ def values(consumer: ShareConsumer, count: int) -> Iterator[int]:
 
 
 def test_each_record_is_handed_to_one(cluster: Cluster, broker: BrokerProcess) -> None:
-    written(cluster, "shared", 20, partitions=2)
+    written(cluster, "handed-out", 20, partitions=2)
     begin_with_the_first(cluster, "workers")
-    one = ShareConsumer(cluster, "workers", ["shared"])
+    one = ShareConsumer(cluster, "workers", ["handed-out"])
     first = list(values(one, 12))
-    assert one.assignment == [TopicPartition("shared", each) for each in range(2)]
+    assert one.assignment == [TopicPartition("handed-out", each) for each in range(2)]
     one.accept()
     one.leave()
     with connected(broker.port) as elsewhere:
-        other = ShareConsumer(elsewhere, "workers", ["shared"])
+        other = ShareConsumer(elsewhere, "workers", ["handed-out"])
         rest = list(values(other, 8))
         other.accept()
         other.leave()
@@ -55,9 +55,9 @@ def test_each_record_is_handed_to_one(cluster: Cluster, broker: BrokerProcess) -
 
 
 def test_what_was_not_accepted_comes_again(cluster: Cluster) -> None:
-    written(cluster, "again", 3)
-    begin_with_the_first(cluster, "again")
-    one = ShareConsumer(cluster, "again", ["again"])
+    written(cluster, "given-again", 3)
+    begin_with_the_first(cluster, "given-again")
+    one = ShareConsumer(cluster, "given-again", ["given-again"])
     assert list(values(one, 2)) == [0, 1]
     one.leave()  # without a word of the second one
     assert list(values(one, 2)) == [1, 2]

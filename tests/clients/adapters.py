@@ -78,7 +78,7 @@ class Confluent:
     def create_topic(self, address: str, topic: str, partitions: int) -> None:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
         wanted = confluent_kafka.admin.NewTopic(topic, partitions, 1)
-        admin.create_topics([wanted])[topic].result(30)
+        admin.create_topics([wanted])[topic].result(PATIENCE_S)
 
     def produce(
         self, address: str, topic: str, messages: Iterable[Message], options: Options

@@ -10,6 +10,7 @@ from tests.broker_process import BrokerProcess
 from tests.clients.adapters import CLIENTS, COMMITTED, UNCOMMITTED
 from tests.clients.consumers import Place
 from tests.clients.producers import ConfluentProducer, Identity
+from tests.patience import PATIENCE_S
 
 Values = dict[int, bytes]
 pytestmark = [
@@ -70,7 +71,7 @@ def test_aborted_records_are_skipped(broker: BrokerProcess, topic: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
     config = {"internal.segment.bytes": "500"}
     wanted = confluent_kafka.admin.NewTopic(topic, 1, 1, config=config)
-    admin.create_topics([wanted])[topic].result(30)
+    admin.create_topics([wanted])[topic].result(PATIENCE_S)
     with contextlib.closing(Transactions(broker, Place(topic, 0))) as log:
         log.plain(b"plain")  # 0
         log.produce("seven", b"kept", b"kept too")  # 1, 2

@@ -12,6 +12,7 @@ import pytest
 
 from tests.broker_process import BrokerProcess
 from tests.clients.adapters import QUICKLY, Confluent, KafkaPython, Message
+from tests.patience import PATIENCE_S
 
 COUNT, BEFORE = 20, 7
 
@@ -20,7 +21,7 @@ def by_confluent(address: str, topic: str, offset: int) -> int:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
     place = confluent_kafka.TopicPartition(topic, 0, offset)
     (future,) = admin.delete_records([place]).values()
-    low_watermark: int = future.result(30).low_watermark
+    low_watermark: int = future.result(PATIENCE_S).low_watermark
     return low_watermark
 
 

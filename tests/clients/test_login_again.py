@@ -5,6 +5,7 @@ not: it is cut off when its login ends, and connects anew.
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,8 @@ pytestmark = [
 ]
 UNREAD_MAX = 5000
 PAYLOAD = b"x" * 200
+# Between a thousand records and the next ones.
+PAUSE_S = 0 if os.environ.get("ODRADEK_LONG") == "1" else 0.1
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +60,7 @@ class Load:
     def records(self) -> Iterator[tuple[int, bytes]]:
         """The partition and the value of each record."""
         while not self.has_failed.is_set() and not self.is_enough():
+            self.has_failed.wait(PAUSE_S)
             for _ in range(1000):
                 yield self.written % PARTITIONS, b"%d " % self.written + PAYLOAD
                 self.written += 1

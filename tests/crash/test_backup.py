@@ -252,6 +252,7 @@ def test_a_backup_that_is_killed_leaves_nothing_that_is_called_one(
     run("restore", tmp_path / "backup", "--check")
 
 
+@pytest.mark.long
 def test_a_broker_that_is_killed_meanwhile_starts_without_a_trace(
     filled: BrokerProcess, tmp_path: Path
 ) -> None:
@@ -282,6 +283,7 @@ def test_a_broker_that_stops_lets_go_and_says_so(
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_a_stopped_broker_is_backed_up_too(
     filled: BrokerProcess, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ def create_topics(address: str) -> None:
         for name, count in partitions.items()
     ]
     for created in admin.create_topics(wanted).values():
-        created.result(30)
+        created.result(PATIENCE_S)
 
 
 def fill(address: str) -> None:

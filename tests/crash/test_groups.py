@@ -209,7 +209,7 @@ class Torture:
 def create_topic(address: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
     wanted = confluent_kafka.admin.NewTopic("torture", PARTITIONS, 1)
-    admin.create_topics([wanted])["torture"].result(30)
+    admin.create_topics([wanted])["torture"].result(PATIENCE_S)
 
 
 def test_members_that_come_go_and_die_process_everything(tmp_path: Path) -> None:

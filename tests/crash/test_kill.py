@@ -164,7 +164,7 @@ def check(load: Load, address: str) -> None:
 def create_topic(broker: BrokerProcess, topic: str, **config: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
     wanted = confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1, config=config)
-    admin.create_topics([wanted])[topic].result(30)
+    admin.create_topics([wanted])[topic].result(PATIENCE_S)
 
 
 def progress(load: Load, count: int) -> None:

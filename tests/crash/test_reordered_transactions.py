@@ -44,6 +44,7 @@ from tests.crash.transaction_audit import COMMITTED, committed_values, read, set
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transaction_errors import Fatal
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
+from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 TRANSACTIONS = 10_000 if IS_LONG else 100  # of either version, and of both
@@ -57,7 +58,7 @@ OPTIONS = ("-o", "transaction.state.log.num.partitions=3")
 def create_topic(address: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
     wanted = confluent_kafka.admin.NewTopic(TOPIC, len(PLACES), 1)
-    admin.create_topics([wanted])[TOPIC].result(30)
+    admin.create_topics([wanted])[TOPIC].result(PATIENCE_S)
 
 
 @pytest.fixture

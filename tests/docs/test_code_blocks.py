@@ -82,12 +82,24 @@ NOT_RUN: dict[str, dict[str, int]] = {
     "docs/tutorials/team.md": {"needs docker": 4},
 }
 
+# What they show is tried in tests of its own, too; each takes long.
+OF_THE_LONG_RUN = {
+    "docs/groups.md",
+    "docs/howto/consoles.md",
+    "docs/howto/from-other-kits.md",
+    "docs/howto/test-recipes.md",
+    "docs/howto/tuning.md",
+    "docs/testing.md",
+    "docs/tutorials/consumer.md",
+}
+
 
 def params() -> Iterator[object]:
     for page in pages():
         found = blocks(page)
         if any(block.runs for block in found):
             is_long = any("long" in block.comments for block in found)
+            is_long |= page in OF_THE_LONG_RUN
             yield pytest.param(page, marks=[pytest.mark.long] if is_long else [])
 
 

@@ -146,11 +146,14 @@ class ScriptedCluster:
         for broker in self.brokers.values():
             broker.versions[kind] = version
 
-    def client(self, *bootstrap: Address, timeout_s: float = 5) -> Cluster:
-        """A client that is told broker 1, and whose waiting takes no time."""
-        retry = Retry(timeout_s, self.time.monotonic, self.time.sleep)
+    def client(self, *bootstrap: Address, timeout_s: float | None = None) -> Cluster:
+        """A client that is told broker 1, and whose waiting takes no time.
+
+        It tries again for 5 s of that; an answer may take as long as ever.
+        """
+        retry = Retry(timeout_s or 5, self.time.monotonic, self.time.sleep)
         told = bootstrap or (self.brokers[1].address,)
-        return Cluster(told, timeout_s=timeout_s, retry=retry)
+        return Cluster(told, timeout_s=timeout_s or PATIENCE_S, retry=retry)
 
     def metadata(self, asked: MetadataRequest) -> MetadataResponse:
         wanted = asked.topics

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.testing import Broker
+from tests.sampling import sampled
 
 USERS = {"alice": 'se"cr\\et', "bob": "other"}
 WAYS: dict[str, tuple[str | None, dict[str, Any]]] = {
@@ -24,7 +25,7 @@ class Told(dict[str, Any]):
         self.broker = broker
 
 
-@pytest.fixture(scope="module", params=WAYS)
+@pytest.fixture(scope="module", params=sampled(WAYS, "tls and a login"))
 def told(request: pytest.FixtureRequest) -> Iterator[Told]:
     security, who = WAYS[request.param]
     with Broker(security=security, users=USERS if security else None) as broker:

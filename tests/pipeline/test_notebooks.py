@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.ipynb")))
 def test_cells_run(
     spark: "SparkSession",

@@ -230,6 +230,7 @@ def test_a_load_and_an_export(
     nothing_in(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("shared_spark")
 def test_a_load_that_outlives_its_logins(
     broker: SecureBroker, config: Path, topic: str, tmp_path: Path, capsys: Captured

@@ -73,13 +73,13 @@ class SlowDisk:
     def sync(self, tickets: Sequence[Any]) -> None:
         self.batches.append([(each.partition.name, each.end) for each in tickets])
         self._started.set()
-        assert self._gate.wait(30)
+        assert self._gate.wait(PATIENCE_S)
         self._gate.clear()
         if self.error is not None:
             raise self.error
 
     async def started(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._started.wait, 30)
+        await asyncio.to_thread(self._started.wait, PATIENCE_S)
         self._started.clear()
 
     async def finish_one(self) -> None:

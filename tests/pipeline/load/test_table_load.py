@@ -183,6 +183,7 @@ def test_without_note_and_group_it_stops_and_asks(load: Load) -> None:
     assert load.run() == 0
 
 
+@pytest.mark.long
 def test_what_an_earlier_version_has_loaded_is_taken_over(
     load: Load, tmp_path: Path
 ) -> None:
@@ -196,6 +197,7 @@ def test_what_an_earlier_version_has_loaded_is_taken_over(
     assert len(load.rows()) == len(set(load.rows())) == 30
 
 
+@pytest.mark.long
 def test_an_earlier_version_that_went_on_in_between(load: Load, tmp_path: Path) -> None:
     """It has loaded a file more than the notes know of."""
     assert load.run() == 20
@@ -214,6 +216,7 @@ def test_an_earlier_version_that_went_on_in_between(load: Load, tmp_path: Path) 
     assert len(load.rows()) == len(set(load.rows())) == 40
 
 
+@pytest.mark.long
 def test_a_group_whose_offset_was_set_by_hand(load: Load) -> None:
     assert load.run() == 20
     with TransactionalProducer(load.cluster, load.topic) as producer:
@@ -238,6 +241,7 @@ def test_a_topic_that_was_made_anew(load: Load) -> None:
     assert load.run(begins=True) == 20
 
 
+@pytest.mark.long
 def test_notes_that_are_gone_in_part(load: Load) -> None:
     assert load.run() == 20
     with Producer(load.cluster) as producer:
@@ -247,6 +251,7 @@ def test_notes_that_are_gone_in_part(load: Load) -> None:
     load.is_refused("2 files were loaded, but the notes name only 1")
 
 
+@pytest.mark.long
 def test_by_the_first_protocol_of_transactions(
     spark: "SparkSession", topic: str, tmp_path: Path
 ) -> None:

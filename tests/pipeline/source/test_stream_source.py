@@ -40,6 +40,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import create_topic, produce
 from tests.fakes.scripted import scripted_cluster
+from tests.patience import PATIENCE_S
 from tests.pipeline import feeding
 
 
@@ -257,7 +258,7 @@ def test_a_partition_that_is_added_is_read_from_its_first_record(
 ) -> None:
     end = reader.latestOffset(reader.initialOffset(), ReadAllAvailable())
     admin = AdminClient({"bootstrap.servers": broker_process.address})
-    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(30)
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(PATIENCE_S)
     produce(cluster, topic, 2, range(4))
     after = reader.latestOffset(end, ReadAllAvailable())
     assert after[topic] == {"0": 6, "1": 0, "2": 4}

@@ -172,7 +172,7 @@ async def join_consumers(ways: Ways) -> None:
         await way.ask(encode_request(joining, 1, 1, "client")[4:])
 
 
-@settings(max_examples=50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(

@@ -109,7 +109,7 @@ REQUESTS = st.builds(
 CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600])
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(st.tuples(REQUESTS, CLIENT_IDS), min_size=2, max_size=6),
@@ -141,7 +141,7 @@ def test_both_ways_give_the_same(
 STEPS = st.tuples(REQUESTS, st.sampled_from(["client", "c", None]), st.integers(0, 2))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(st.integers(FIRST, LAST), st.lists(LIMITS | STEPS, min_size=4, max_size=12))
 def test_both_ways_give_the_same_with_quotas(
     tmp_path_factory: pytest.TempPathFactory, version: int, steps: list[tuple[Any, ...]]

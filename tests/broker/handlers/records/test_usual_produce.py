@@ -107,7 +107,7 @@ WIDE_REQUESTS = st.builds(
 CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600, "__admin_client"])
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(st.tuples(REQUESTS | WIDE_REQUESTS, CLIENT_IDS), min_size=2, max_size=8),
@@ -139,7 +139,7 @@ def test_both_ways_lead_to_the_same(
 STEPS = st.tuples(REQUESTS, st.sampled_from(["client", "c", None]), st.integers(0, 2))
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(LIMITS | STEPS, min_size=4, max_size=12),
