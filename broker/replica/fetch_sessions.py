@@ -148,7 +148,8 @@ class FetchSession:
             high_watermark = -1 if result.error_code else result.high_watermark
             told = high_watermark, result.log_start_offset
             has_records = bool(len(result.records))
-            is_new = has_records or result.is_final or self._told.get(key) != told
+            is_final = result.error_code or result.diverging_epoch is not None
+            is_new = has_records or is_final or self._told.get(key) != told
             if is_new or key in always:
                 changed.append((key, result))
             if key in self.wanted:

@@ -186,6 +186,14 @@ class LocalLog:
             segment = self.segments.higher(segment.base_offset)
         return nothing_at(self.end)
 
+    def end_at(self, offset: int) -> OffsetMetadata | None:
+        """The log end, if that is there: what `read` finds, without reading."""
+        end = self.end
+        if offset != end.offset:
+            return None
+        self._kept_for_readers = _KEPT_FOR_READER
+        return end
+
     def convert_to_offset_metadata(
         self, offset: int, may_block: bool = True
     ) -> OffsetMetadata:

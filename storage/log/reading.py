@@ -30,6 +30,7 @@ class LogReading:
         "_damage",
         "_epochs",
         "_local",
+        "_state",
         "_visibility",
         "_watermarks",
     )
@@ -41,6 +42,7 @@ class LogReading:
         damage: KnownDamage,
         aborts: AbortIndex,
     ) -> None:
+        self._state = state
         self._local = state.local
         self._epochs = state.epochs
         self._watermarks = state.watermarks
@@ -91,6 +93,15 @@ class LogReading:
             aborted = self._aborts.aborted_in(data, limit)
             return _new(FetchedData, (*data[:3], aborted))
         return data
+
+    def end_for_follower(self, offset: int, last_epoch: int) -> OffsetMetadata | None:
+        """The log end, for a follower that has all below it, in our last epoch.
+
+        None: there is something to read, or to be said.
+        """
+        if last_epoch != self._epochs.latest_epoch or self._state.failure is not None:
+            return None
+        return self._local.end_at(offset)
 
     def _located(self, limit: OffsetMetadata) -> OffsetMetadata:
         """A limit whose place was not found when it was set, with its place."""

@@ -209,7 +209,8 @@ class Fetch:
         for each, result in zip(wanted, results, strict=True):
             partition = partitions.get(each.topic_partition)
             if (
-                result.is_final
+                result.error_code
+                or result.diverging_epoch is not None
                 or partition is None
                 or not isinstance(partition.replication, Replication)
                 or each.current_leader_epoch not in (-1, partition.leadership.epoch)

@@ -152,7 +152,7 @@ class FetchReader:
         if size:
             self.size += size
             self._remaining_bytes = max(0, self._remaining_bytes - size)
-        elif result.is_final:
+        elif result.error_code or result.diverging_epoch is not None:
             self.has_final = True
 
 
@@ -176,10 +176,16 @@ def read_partition(
         max_bytes, min_one = 0, False
     try:
         partition = find(topic_partition)
-        if params.needs_leader:
-            partition.leadership.check(epoch)
-        else:
-            partition.leadership.check_replica(epoch)
+        leadership = partition.leadership
+        check = leadership.check if params.needs_leader else leadership.check_replica
+        check(epoch)
+        log = partition.view.log
+        if params.note is not None and log is not None:
+            # Of all that a follower follows little has changed since it asked last.
+            end = log.reading.end_for_follower(offset, last_fetched_epoch)
+            if end is not None:
+                offsets = log.visibility.offsets()
+                return _new(FetchResult, (0, *offsets, b"", None, None, end))
         diverging = None
         if last_fetched_epoch >= 0:
             diverging = partition.view.diverging_epoch(offset, last_fetched_epoch)

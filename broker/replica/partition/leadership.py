@@ -55,7 +55,9 @@ class Leadership:
             NotLeaderOrFollower: somebody else leads.
             KafkaError: the partition is deleted or offline.
         """
-        if self.refusal is not None or current_leader_epoch != NO_EPOCH:
+        if self.refusal is not None or (
+            current_leader_epoch != NO_EPOCH and current_leader_epoch != self.epoch
+        ):
             self.check_replica(current_leader_epoch)
         if not self.replicas.is_leader:
             raise NotLeaderOrFollower

@@ -163,8 +163,10 @@ class Replication:
         """
         if ANY_BROKER_EPOCH < broker_epoch < follower.broker_epoch:
             return  # of a start that is over
-        partition = self._partition
-        low_watermark, end_before = partition.low_watermark, follower.end.offset
+        partition, end_before = self._partition, follower.end.offset
+        low_watermark = None  # which moves with the log start alone
+        if log_start_offset != follower.log_start_offset:
+            low_watermark = partition.low_watermark
         follower.note_fetch(
             place,
             log_start_offset,
@@ -172,9 +174,12 @@ class Replication:
             self._cluster.now_ms(),
             broker_epoch,
         )
-        self._expand(follower)
+        if follower.broker_id not in partition.leadership.replicas.in_sync:
+            self._expand(follower)
         has_moved = end_before != place.offset and partition.raise_high_watermark()
-        if has_moved or partition.low_watermark > low_watermark:
+        if has_moved or (
+            low_watermark is not None and partition.low_watermark > low_watermark
+        ):
             partition.check_all_waiting()
 
     # In-sync replicas
@@ -218,7 +223,6 @@ class Replication:
         in_sync = leadership.replicas.in_sync
         if (
             self.proposal is None
-            and follower.broker_id not in in_sync
             and follower.end.offset >= self._partition.view.high_watermark
             and follower.end.offset >= leadership.epoch_start_offset
             and self._cluster.may_be_in_sync(follower.broker_id, follower.broker_epoch)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.protocol.errors import OffsetOutOfRange
+from odradek.protocol.errors import KafkaStorageError, OffsetOutOfRange
 from odradek.protocol.record_batch import scan
 from odradek.storage.values.log_read import FetchIsolation
 from odradek.storage.values.offset_metadata import OffsetMetadata
@@ -84,3 +84,29 @@ def test_a_high_watermark_without_a_place_is_looked_for_by_a_read() -> None:
     data = log.read(0, 1 << 20)
     assert [header.base_offset for _, header in scan(data.records)] == [0, 3]
     assert log._watermarks.high.segment_base_offset == 0
+
+
+def test_a_follower_at_the_end_finds_what_a_read_finds() -> None:
+    log = new_log()
+    produce(log, 5)
+    found = log.reading.end_for_follower(5, EPOCH)
+    read = log.read(5, 1000, FetchIsolation.LOG_END)
+    assert found == read.offset_metadata
+    for offset in (4, 6):
+        assert log.reading.end_for_follower(offset, EPOCH) is None
+
+
+def test_a_follower_of_another_epoch_has_to_be_looked_at() -> None:
+    log = new_log()
+    produce(log, 5)
+    log.assign_epoch(EPOCH + 1)
+    assert log.reading.end_for_follower(5, EPOCH) is None
+    assert log.reading.end_for_follower(5, EPOCH + 1) == log.end_metadata
+    assert log.reading.end_for_follower(5, EPOCH + 2) is None
+
+
+def test_nobody_is_at_the_end_of_a_log_that_has_failed() -> None:
+    log = new_log()
+    produce(log, 5)
+    log.fail(KafkaStorageError("a sync failed"))
+    assert log.reading.end_for_follower(5, EPOCH) is None
