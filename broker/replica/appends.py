@@ -198,11 +198,9 @@ class Appends:
         base_offset, next_offset, log_start = placed
         self._checkpointer.note_append(len(batch))
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        until = None
+        until = _REPLICATED if self._is_durable_first and ask.acks == ACKS_ALL else None
         if must_sync or found.replication is not None:
-            until = self._until(found, next_offset, ask.acks, must_sync)
-        elif self._is_durable_first and ask.acks == ACKS_ALL:
-            until = _REPLICATED
+            until = _until(found, next_offset, ask.acks, must_sync)
         frame = ask.frame(correlation_id, base_offset, -1, log_start)
         if until is None:
             return frame
@@ -275,23 +273,12 @@ class Appends:
         fields = (0, base_offset, -1, log_start, next_offset, None, None)
         result = _new(AppendResult, fields)
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        until = self._until(found, next_offset, ACKS_ALL, must_sync)
+        until = _REPLICATED if self._is_durable_first else None
+        if must_sync or found.replication is not None:
+            until = _until(found, next_offset, ACKS_ALL, must_sync)
         if until is None:
             return result, None
         return result, _new(PendingAppend, (found, next_offset, until))
-
-    def _until(
-        self, found: Partition, next_offset: int, acks: int, must_sync: bool
-    ) -> Until | None:
-        """What the answer to an append waits for; None: for nothing."""
-        if acks == ACKS_ALL and found.replication is not None:
-            until = Until.BOTH if must_sync else _REPLICATED
-            is_alone = found.view.acknowledgement(next_offset, until) == ErrorCode.NONE
-            return None if is_alone else until
-        if must_sync:
-            return Until.SYNCED if acks else None
-        # Unless it is bound to what is durable, the high watermark has risen.
-        return _REPLICATED if acks == ACKS_ALL and self._is_durable_first else None
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
@@ -314,12 +301,14 @@ class Appends:
         error_code: int | None = 0
         waits = None
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-        until = self._until(found, next_offset, acks, must_sync)
+        # Unless it is bound to what is durable, the high watermark has risen.
+        until = _REPLICATED if self._is_durable_first and acks == ACKS_ALL else None
+        if must_sync or found.replication is not None:
+            until = _until(found, next_offset, acks, must_sync)
         if until is not None:
+            error_code = None
             if info.is_duplicate:  # else it cannot be acknowledged yet
                 error_code = found.view.acknowledgement(next_offset, until)
-            else:
-                error_code = None
             if error_code is None:
                 waits = _new(PendingAppend, (found, next_offset, until))
         fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
@@ -376,6 +365,17 @@ class Appends:
         )
         self._waiting.watch(delayed, pending, timeout_ms)
         return parked
+
+
+def _until(
+    found: Partition, next_offset: int, acks: int, must_sync: bool
+) -> Until | None:
+    """What an answer waits for that others count for, or a sync; None: for nothing."""
+    if acks != ACKS_ALL or found.replication is None:
+        return Until.SYNCED if must_sync and acks else None
+    until = Until.BOTH if must_sync else _REPLICATED
+    is_alone = found.view.acknowledgement(next_offset, until) == ErrorCode.NONE
+    return None if is_alone else until
 
 
 def refusal(found: Partition | None, error: KafkaError) -> AppendResult:
