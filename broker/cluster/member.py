@@ -131,6 +131,7 @@ class Member:
         timeout_ms = self._options.registration_timeout_ms
         self._applied.apply = apply
         await self._log.catch_up(timeout_ms)
+        await self._log.see_that_it_has(known)
         self._check(self._log.newest.image)
         identity = self.membership.identity
         self._log.identify(identity.node_id, identity.directories[0])

@@ -8,6 +8,7 @@ them; it may be some images further than the one before.
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.broker.quorum.image.error import MetadataLogError
@@ -18,6 +19,7 @@ from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import InconsistentClusterId, KafkaError, MalformedRequest
+from odradek.protocol.messages.fetch import FetchResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import MetadataImage
     from odradek.client.address import Address
     from odradek.client.connection import Connection
+
+_ADVICE: Final = "start this broker with empty directories (log.dirs)"
 
 _logger = logging.getLogger(__name__)
 
@@ -105,9 +109,34 @@ class MetadataLog:
             "the metadata log of the controllers is older than what this broker has"
             f" applied: it ends at offset {image.offset} of epoch {image.epoch}, and"
             f" here it was read to offset {known.offset} of epoch {known.epoch}; if"
-            " they were made anew, or restored from a copy, start this broker with"
-            " empty directories (log.dirs)"
+            f" they were made anew, or restored from a copy, {_ADVICE}"
         )
+
+    async def see_that_it_has(self, known: LogPosition) -> None:
+        """See that this is not another log, which has grown past what was read before.
+
+        Whether it is nobody says of what only a snapshot has, or without an answer; and
+        `why_behind` does, of one that is older.
+
+        Raises:
+            StartError: it is another one.
+        """
+        if known == NOWHERE or self.why_behind(known):
+            return
+        request = self._observer.fetch_at(known.offset + 1, known.epoch)
+        with suppress(OSError, KafkaError, MalformedRequest):
+            response = await self._thread.run(
+                self._reader.request_leader, request, FetchResponse
+            )
+            for topic in response.responses:
+                for each in topic.partitions:
+                    if not each.error_code and each.diverging_epoch.end_offset >= 0:
+                        raise StartError(
+                            "the controllers have another metadata log than the one that"
+                            " this broker has applied, which had epoch"
+                            f" {known.epoch} at offset {known.offset}; if they were"
+                            f" restored from a copy, {_ADVICE}"
+                        )
 
     def identify(self, node_id: int, directory_id: bytes) -> None:
         """Read from now on as this node of the cluster."""

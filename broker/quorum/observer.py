@@ -127,7 +127,11 @@ class Observer:
     def next_question(self) -> Question:
         """Ask this next."""
         address = self._leader or self._bootstrap[self._turn % len(self._bootstrap)]
-        request = self._fetch() if self._download is None else self._piece()
+        request: FetchRequest | FetchSnapshotRequest
+        if self._download is None:
+            request = self.fetch_at(self._tail.end_offset, self._tail.last_epoch)
+        else:
+            request = self._piece()
         return Question(address, request, self._is_retry)
 
     def lost(self, reason: str) -> None:
@@ -150,13 +154,14 @@ class Observer:
 
     # The log
 
-    def _fetch(self) -> FetchRequest:
-        identity, end = self._identity, self._tail.end_offset
+    def fetch_at(self, end_offset: int, last_epoch: int) -> FetchRequest:
+        """What somebody asks who has the log up to there."""
+        identity = self._identity
         partition = FetchPartition(
             partition=0,
             current_leader_epoch=self.leader_epoch,
-            fetch_offset=end,
-            last_fetched_epoch=self._tail.last_epoch,
+            fetch_offset=end_offset,
+            last_fetched_epoch=last_epoch,
             partition_max_bytes=_MAX_BYTES,
             replica_directory_id=identity.directory_id,
             high_watermark=self.high_watermark,

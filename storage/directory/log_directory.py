@@ -179,6 +179,7 @@ class LogDirectory:
         self.partitions: dict[TopicPartition, Path] = {}
         self.deleted: dict[Path, TopicPartition] = {}
         self.futures: dict[Path, TopicPartition] = {}
+        self.stray_count = 0  # directories that are kept for people to look at
         self.was_clean = False
         # Of the registration with controllers, that before and this one; mostly none.
         self.previous_broker_epoch = self.broker_epoch = NO_EPOCH
@@ -261,6 +262,7 @@ class LogDirectory:
             self._files.rename(self.partitions[topic_partition], path)
         except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self.path, error) from error
+        self.stray_count += kind is DirectoryKind.STRAY
         del self.partitions[topic_partition]
         self.checkpoints.forget(topic_partition)
         self.cleaner_checkpoint.forget(topic_partition)
@@ -372,4 +374,5 @@ class LogDirectory:
             elif parsed.kind is DirectoryKind.FUTURE:
                 self.futures[self.path / name] = parsed.topic_partition
             else:
+                self.stray_count += 1
                 _log.warning("%s is left as it is", self.path / name)

@@ -235,6 +235,7 @@ def _disk_families(sources: MetricSources) -> Iterator[Family]:
     )
     flushes = counter("kafka_log_logflushstats_logflush_total", "Syncs.")
     failed = gauge("odradek_log_directory_failed", "Whether it takes no more writes.")
+    stray = gauge("odradek_stray_directories", "Those kept as -stray, for people.")
     flush_count = 0
     for committer in services.committer.directories:
         directory = str(committer.directory)
@@ -248,7 +249,8 @@ def _disk_families(sources: MetricSources) -> Iterator[Family]:
         has_failed = each.failure is not None or each.path in failures
         offline += has_failed
         failed.add(int(has_failed), labels(directory=each.path))
-    yield from (seconds, sizes, flushes, failed)
+        stray.add(each.stray_count, labels(directory=each.path))
+    yield from (seconds, sizes, flushes, failed, stray)
     yield _one(
         gauge("kafka_log_logmanager_offlinelogdirectorycount", "Failed directories."),
         offline,

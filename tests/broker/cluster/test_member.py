@@ -64,6 +64,17 @@ async def test_controllers_that_have_forgotten_are_not_followed() -> None:
     assert clock.looked_count == 2, "it would grow until it is no more behind"
 
 
+async def test_controllers_with_another_log_are_not_followed() -> None:
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    quorum.elect()
+    quorum.write(topic("b"))
+    async with member(quorum) as (made, images), asyncio.timeout(PATIENCE_S):
+        with pytest.raises(StartError, match="another metadata log"):
+            await made.join(applier(images), LogPosition(1, 1))
+    assert (quorum.asked, images) == ([], [])
+
+
 async def test_what_was_known_before_is_read_before_anything_is_applied() -> None:
     """Who has just lost the lead may answer once more."""
     quorum = JoinedQuorum()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.metadata_log import MetadataLog
+from odradek.broker.cluster.metadata_log import NOWHERE, LogPosition, MetadataLog
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.address import Address
 from odradek.protocol.errors import InconsistentClusterId, SaslAuthenticationFailed
@@ -59,4 +59,24 @@ async def test_a_refusal_at_the_start_is_told() -> None:
     log = metadata_log(quorum)
     with pytest.raises(StartError, match="cannot be followed: wrong password"):
         await log.catch_up(LONG_MS)
+    log.close()
+
+
+async def test_another_log_that_has_grown_past_what_was_applied_is_found_out() -> None:
+    """As one that was restored from a copy: its epochs are not those that were read."""
+    quorum = JoinedQuorum()
+    quorum.write(topic("a"))
+    quorum.elect()
+    quorum.write(topic("b"))
+    quorum.write(topic("c"))
+    log = metadata_log(quorum)
+    async with asyncio.timeout(PATIENCE_S):
+        await log.catch_up(LONG_MS)
+        for known in (NOWHERE, LogPosition(1, 0), LogPosition(2, 1), LogPosition(2, 2)):
+            await log.see_that_it_has(known)
+        await log.see_that_it_has(LogPosition(2, 50))  # older: `why_behind` says so
+        with pytest.raises(StartError, match="had epoch 1 at offset 1;"):
+            await log.see_that_it_has(LogPosition(1, 1))
+        quorum.refusals = [SaslAuthenticationFailed("wrong password")]
+        await log.see_that_it_has(LogPosition(1, 1))  # without an answer nobody knows
     log.close()

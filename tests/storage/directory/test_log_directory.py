@@ -234,6 +234,7 @@ def test_partitions_deleted_ones_and_strangers_are_told_apart() -> None:
         TopicPartition("b.c-d", 0): ROOT / "b.c-d-0",
     }
     assert directory.deleted == {ROOT / deleted: TopicPartition("a", 0)}
+    assert directory.stray_count == 1
 
 
 def test_checkpoints_are_read_for_the_partitions_that_are_there() -> None:

@@ -198,6 +198,7 @@ def test_it_can_be_set_aside_for_a_new_topic() -> None:
     produce(made(manager), 3)
     path = manager.set_aside(A)
     assert path.name.endswith("-stray")
+    assert [each.stray_count for each in manager.directories] == [1]
     assert produce(made(manager)).base_offset == 0
     again = started(files)
     assert again.removal_job(NOW) is None

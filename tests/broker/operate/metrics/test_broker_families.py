@@ -95,6 +95,7 @@ async def test_a_failed_directory_is_told(tmp_path: Path) -> None:
         committer.fail(StorageFailure("fdatasync: EIO"))
         found = await scraped(server)
     assert found["odradek_log_directory_failed"] == {(str(tmp_path),): 1}
+    assert found["odradek_stray_directories"] == {(str(tmp_path),): 0}
     assert found["kafka_log_logmanager_offlinelogdirectorycount"][()] == 1
 
 
