@@ -132,8 +132,8 @@ class MetadataLog:
                 for each in topic.partitions:
                     if not each.error_code and each.diverging_epoch.end_offset >= 0:
                         raise StartError(
-                            "the controllers have another metadata log than the one that"
-                            " this broker has applied, which had epoch"
+                            "the controllers have another metadata log than the one"
+                            " that this broker has applied, which had epoch"
                             f" {known.epoch} at offset {known.offset}; if they were"
                             f" restored from a copy, {_ADVICE}"
                         )

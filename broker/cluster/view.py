@@ -66,18 +66,18 @@ class ClusterView:
 
     def brokers(self, listener_name: str) -> list[KnownBroker]:
         """Those that are let in, and listen there."""
-        return [
-            KnownBroker(broker.broker_id, endpoint.host, endpoint.port, broker.rack)
-            for broker in self._source.image.brokers.values()
-            if not broker.is_fenced
-            for endpoint in broker.endpoints
-            if endpoint.name == listener_name
-        ]
+        brokers = self._source.image.brokers
+        found = [self.broker(each, listener_name) for each in brokers]
+        return [each for each in found if each is not None]
 
     def broker(self, broker_id: int, listener_name: str) -> KnownBroker | None:
         """One of them."""
-        found = [x for x in self.brokers(listener_name) if x.broker_id == broker_id]
-        return found[0] if found else None
+        broker = self._source.image.brokers.get(broker_id)
+        if broker is not None and not broker.is_fenced:
+            for each in broker.endpoints:
+                if each.name == listener_name:
+                    return KnownBroker(broker_id, each.host, each.port, broker.rack)
+        return None
 
     def placed(self, topic_id: bytes, number: int) -> Placed | None:
         """Who has a partition; None where the metadata do not know it."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.delayed_produce import PendingAppend
 from odradek.broker.runtime.parked import gathered
-from odradek.protocol.errors import KafkaError, NotCoordinator, NotLeaderOrFollower
+from odradek.protocol.errors import KafkaError, NotCoordinator
 from odradek.protocol.topic_partition import TopicPartition
 
 from .decision import Decision, ShardState
@@ -198,9 +198,7 @@ class CoordinatorRuntime(Generic[S]):
         topic_partition = TopicPartition(self.topic, partition)
         found = self.replica_manager.partition(topic_partition)
         refusal = found.leadership.refusal
-        if not found.leadership.replicas.is_leader or isinstance(
-            refusal, NotLeaderOrFollower
-        ):
+        if not found.leadership.replicas.is_leader:
             raise NotCoordinator
         shard = Shard(topic_partition, self._make_state, self)
         self._shards[partition] = shard

@@ -89,12 +89,9 @@ class FetchSession:
             self._told.pop(each, None)
         self.epoch = FIRST_EPOCH if self.epoch == EPOCH_MAX else self.epoch + 1
 
-    def name_of(self, topic_id: bytes) -> str | None:
-        """What the session calls a topic."""
-        for name, known in self.topic_ids.items():
-            if known == topic_id:
-                return name
-        return None
+    def names(self) -> dict[bytes, str]:
+        """What the session calls topics, by their ids."""
+        return {topic_id: name for name, topic_id in self.topic_ids.items()}
 
     def to_read(self, topics: Topics) -> list[PartitionFetch]:
         """What is to be read now, in turn.

@@ -11,6 +11,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.coordinator.share.state import ShareKey
 from odradek.protocol.errors import InvalidRecordState, KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.share.anywhere import ShareStates
-    from odradek.broker.coordinator.share.state import ShareKey
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -236,9 +236,11 @@ class Sharing:
 
     def forget_partition(self, topic_partition: TopicPartition) -> None:
         """It is led in a new epoch: what others have done meanwhile is not known."""
-        for served in self.served():
-            if served.topic_partition == topic_partition:
-                self.drop(served)
+        topic = self._topics.get(topic_partition.topic)
+        if topic is None:
+            return
+        for group_id in self._served:
+            self.forget(ShareKey(group_id, topic.topic_id, topic_partition.partition))
 
     # What share partitions ask for (ServingHost)
 

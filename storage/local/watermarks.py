@@ -66,11 +66,10 @@ class Watermarks:
         self.high = moved
         return True
 
-    def set_high(self, offset: int, *, is_restored: bool = False) -> bool:
+    def restore_high(self, offset: int) -> bool:
         """Let the high watermark be ``offset``, or the nearest that is in the log.
 
-        This is how a follower takes its leader's, and how a checkpointed one is
-        restored: it may fall. Returns whether it is another offset now.
+        It may fall. Returns whether it is another offset now.
         """
         before, end = self.high.offset, self._local.end
         offset = max(offset, self.log_start_offset)
@@ -79,10 +78,6 @@ class Watermarks:
         elif offset > before:
             self.high = self._located(offset)
         elif offset < before:
-            if not is_restored:
-                LogLines(_log, self._local.directory).warning(
-                    "the high watermark falls from %d to %d", before, offset
-                )
             self.high = self._local.maybe_convert_to_offset_metadata(offset)
         return self.high.offset != before
 

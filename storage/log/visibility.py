@@ -107,42 +107,12 @@ class Visibility:
         if self._producers.first_unstable_offset >= 0:
             self._producers.on_high_watermark(durable.offset)
 
-    def increment_to(self, target: OffsetMetadata) -> OffsetMetadata | None:
-        """Raise the high watermark as a leader does when its replicas have caught up.
-
-        Returns what it was, or None when it stays. The same offset in a newer segment
-        counts.
-
-        Raises:
-            ValueError: ``target`` is no offset of this log.
-        """
-        end_offset = self._local.end.offset
-        if not 0 <= target.offset <= end_offset:
-            raise ValueError(f"{target}, but the log ends at {end_offset}")
-        before = self._watermarks.high
-        return before if self.raise_to(target) else None
-
-    def follow_leader(self, offset: int) -> int | None:
-        """Take the leader's high watermark, as far as it is in this log. It may fall.
-
-        Returns the new one, or None when it is as before.
-        """
-        return self._set_high(offset, is_restored=False)
-
-    def restore(self, checkpointed: int) -> int | None:
+    def restore(self, checkpointed: int) -> None:
         """Begin with the high watermark that was known before the log was loaded.
 
         Transactions that ended above it before that count as replicated: loading
-        begins with it at the log end. Returns as `follow_leader`.
+        begins with it at the log end.
         """
-        return self._set_high(checkpointed, is_restored=True)
-
-    def _set_high(self, offset: int, *, is_restored: bool) -> int | None:
         marks = self._watermarks
-        if self._state.failure is not None or not marks.set_high(
-            offset, is_restored=is_restored
-        ):
-            return None
-        high = self._watermarks.high.offset
-        self._producers.on_high_watermark(high)
-        return high
+        if self._state.failure is None and marks.restore_high(checkpointed):
+            self._producers.on_high_watermark(marks.high.offset)

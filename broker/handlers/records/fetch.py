@@ -241,10 +241,12 @@ class Fetch:
     def go_on_with(self, session: FetchSession, request: FetchRequest) -> None:
         """Read all that the session wants, after what the request changes."""
         topics, by_id = self._ctx.services.metadata, session.by_id
+        has_forgotten = by_id and request.forgotten_topics_data
+        names = session.names() if has_forgotten else {}
         forgotten = [
             TopicPartition(name, partition)
             for topic in request.forgotten_topics_data
-            if (name := session.name_of(topic.topic_id) if by_id else topic.topic)
+            if (name := names.get(topic.topic_id) if by_id else topic.topic)
             for partition in topic.partitions
         ]
         wanted = {each.topic_partition: each for each in self.wanted}

@@ -134,14 +134,13 @@ class Partition:
         if isinstance(self.replication, Replication):
             self.replication.look_again()  # fewer in sync may be enough
 
-    def make_leader(self, decided: LeaderAndIsr) -> bool:
-        """Lead, as the controller decided. Returns whether we did not lead before.
+    def make_leader(self, decided: LeaderAndIsr) -> None:
+        """Lead, as the controller decided.
 
         An epoch that we lead in already keeps its start.
         """
-        before = self.leadership.replicas
-        if decided.partition_epoch < before.partition_epoch:
-            return False
+        if decided.partition_epoch < self.leadership.replicas.partition_epoch:
+            return
         epochs_passed = decided.leader_epoch - self.leadership.epoch
         if epochs_passed > 0:
             self.leadership.begin_epoch(decided.leader_epoch, self.view.log_end_offset)
@@ -164,12 +163,11 @@ class Partition:
             self.replication.begin(decided, epochs_passed)
         if self.raise_high_watermark():
             self.check_all_waiting()
-        return not before.is_leader
 
-    def make_follower(self, decided: LeaderAndIsr) -> bool:
-        """Follow another broker. Returns whether its leader epoch is new to us."""
+    def make_follower(self, decided: LeaderAndIsr) -> None:
+        """Follow another broker."""
         if decided.partition_epoch < self.leadership.replicas.partition_epoch:
-            return False
+            return
         is_new_epoch = decided.leader_epoch > self.leadership.epoch
         self.leadership.epoch = decided.leader_epoch
         if is_new_epoch or not isinstance(self.replication, Followed):
@@ -178,7 +176,6 @@ class Partition:
             ReplicaState(decided.replicas, (), False, decided.partition_epoch)
         )
         self.check_all_waiting()
-        return is_new_epoch
 
     def use_in_sync(self, in_sync: tuple[int, ...], partition_epoch: int) -> None:
         """These replicas are in sync from now on."""

@@ -190,7 +190,7 @@ def test_a_topic_that_becomes_known_is_read() -> None:
     known: Any = FakeTopics(t=ID)
     (each,) = kept.to_read(known)
     assert (each.topic_partition, each.refusal) == (TopicPartition("t", 0), 0)
-    assert kept.name_of(ID) == "t"
+    assert kept.names() == {ID: "t"}
 
 
 def test_what_the_client_has_said_anew_is_not_forgotten_for_that() -> None:

@@ -147,22 +147,14 @@ def test_the_high_watermark_rises_to_what_is_durable_as_if_it_were_asked_to() ->
 
 def test_the_high_watermark_can_be_set_inside_of_the_log() -> None:
     marks, ends = watermarks()
-    assert marks.set_high(10)
+    assert marks.restore_high(10)
     assert marks.high == ends[2]
-    assert not marks.set_high(10)
-    assert marks.set_high(1000)
+    assert not marks.restore_high(10)
+    assert marks.restore_high(1000)
     assert marks.high == ends[4]
     marks.raise_log_start(5, DELETED)
-    assert marks.set_high(2)
+    assert marks.restore_high(2)
     assert marks.high == ends[1]
-
-
-def test_a_fall_of_it_is_reported(caplog: pytest.LogCaptureFixture) -> None:
-    marks, _ = watermarks()
-    marks.set_high(15)
-    assert not caplog.messages
-    marks.set_high(5)
-    assert "the high watermark falls from 15 to 5" in caplog.messages[0]
 
 
 def test_a_missing_place_is_looked_up_when_it_is_asked_for() -> None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from odradek.storage.local.leader_epochs import EpochEndOffset
-from odradek.storage.log.follower_log import FollowerLog, LeaderAnswer
+from odradek.storage.local.watermarks import LogStartReason
+from odradek.storage.log.follower_log import FollowerLog
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.validation.batch_analysis import UnexpectedAppendOffset
 from odradek.storage.values.log_read import FetchIsolation
@@ -30,41 +31,50 @@ def follower(log: UnifiedLog | None = None) -> FollowerLog:
     return FollowerLog(log or new_log(), lambda: None)
 
 
-def fetch(leading: UnifiedLog, following: FollowerLog, size: int = 500) -> LeaderAnswer:
-    """What the leader answers, with the check of the last fetched epoch."""
-    offset, epoch = following.fetch_offset, following.last_fetched_epoch
-    diverging = None
-    if epoch >= 0:
-        end = leading.epoch_end_offset(epoch)
-        if end.epoch < epoch or end.end_offset < offset:
-            diverging = end
-    records: Buffer = b""
-    if diverging is None:
-        records = leading.read(offset, size, FetchIsolation.LOG_END).records
-    return LeaderAnswer(
-        offset, records, leading.high_watermark, leading.log_start_offset, diverging
-    )
+def fetch(leading: UnifiedLog, following: FollowerLog, size: int = 500) -> "Buffer":
+    """What the leader has behind the end of the follower."""
+    return leading.read(
+        following.log.log_end_offset, size, FetchIsolation.LOG_END
+    ).records
+
+
+def divergence(leading: UnifiedLog, following: FollowerLog) -> EpochEndOffset | None:
+    """What the leader says of the last epoch of the follower."""
+    epoch = following.log.latest_epoch
+    end = leading.epoch_end_offset(epoch)
+    parts = end.epoch < epoch or end.end_offset < following.log.log_end_offset
+    return end if epoch >= 0 and parts else None
 
 
 def catch_up(leading: UnifiedLog, following: FollowerLog) -> None:
     following.begin(NOW)
+    log = following.log
     for _ in range(100):
-        answer = fetch(leading, following)
-        following.take(answer, NOW)
-        if answer.diverging is None and not len(answer.records):
+        diverging = divergence(leading, following)
+        if diverging is not None:
+            following.truncate_to_divergence(diverging, NOW)
+            continue
+        records = fetch(leading, following)
+        following.append(records, NOW)
+        log.visibility.raise_to(leading.high_watermark)
+        log.increment_log_start(
+            min(leading.log_start_offset, log.high_watermark),
+            LogStartReason.LEADER_OFFSET_INCREMENT,
+        )
+        if not len(records):
             return
     raise AssertionError("it does not catch up")
 
 
 def test_batches_above_the_epoch_that_is_followed_are_not_appended() -> None:
     leading, following = leader(2, epochs=(4, 5)), follower()
-    records = fetch(leading, following, 1 << 20).records
+    records = fetch(leading, following, 1 << 20)
     info = following.append(records, NOW, 4)
-    assert (info.last_offset, following.fetch_offset) == (5, 6)
-    assert following.last_fetched_epoch == 4
+    assert (info.last_offset, following.log.log_end_offset) == (5, 6)
+    assert following.log.latest_epoch == 4
     assert following.append(records[info.size :], NOW, 4).last_offset == -1
     following.append(records[info.size :], NOW, 5)
-    assert following.fetch_offset == leading.log_end_offset
+    assert following.log.log_end_offset == leading.log_end_offset
     catch_up(leading, following)
     assert same(leading, following)
 
@@ -103,67 +113,6 @@ def test_its_segments_are_called_as_their_first_batches() -> None:
         assert found[0] == 0
 
 
-def test_an_answer_to_another_question_is_ignored() -> None:
-    leading, following = leader(), follower()
-    answer = fetch(leading, following)
-    following.take(answer, NOW)
-    end = following.fetch_offset
-    assert following.take(answer, NOW) is None
-    assert following.fetch_offset == end > 0
-
-
-def test_t170_follower_hw_and_start_applied_after_append() -> None:
-    leading, following = leader(), follower()
-    following.take(fetch(leading, following), NOW)
-    before = following.fetch_offset
-    following.log.visibility.follow_leader(2)
-    leading.increment_log_start(4)
-    answer = fetch(leading, following)
-    info = following.take(answer, NOW)
-    assert info is not None
-    assert info.base_offset == before
-    # Above what could be reached without the records: they were appended first.
-    assert following.log.high_watermark == info.last_offset + 1 > before
-    assert (info.log_start_offset, following.log.log_start_offset) == (0, 4)
-
-
-def test_t170_not_on_diverging_response() -> None:
-    leading, following = leader(epochs=(1, 4)), follower()
-    catch_up(leading, following)
-    for _ in range(4):
-        produce(following.log, 3, leader_epoch=2)  # as a leader nobody knew of
-    following.log.epochs.truncate_from_end(30)
-    following.log.epochs.assign(2, 30)
-    high, start = following.log.high_watermark, following.log.log_start_offset
-    leading.increment_log_start(9)
-    answer = fetch(leading, following)
-    assert answer.diverging == (1, 30)
-    assert following.take(answer, NOW) is None
-    assert following.fetch_offset == 30
-    assert following.log.high_watermark == min(high, 30)
-    assert following.log.log_start_offset == start
-    catch_up(leading, following)
-    assert following.log.high_watermark == 60
-    assert following.log.log_start_offset == 9
-
-
-def test_the_high_watermark_is_at_most_what_it_has_and_may_fall() -> None:
-    leading, following = leader(), follower()
-    answer = fetch(leading, following)
-    following.take(answer, NOW)
-    end = following.fetch_offset
-    assert following.log.high_watermark == end < leading.high_watermark
-    following.take(LeaderAnswer(end, b"", 4, 0), NOW)
-    assert following.log.high_watermark == 4
-
-
-def test_a_log_start_beyond_its_high_watermark_waits() -> None:
-    leading, following = leader(), follower()
-    answer = fetch(leading, following)
-    following.take(answer._replace(high_watermark=4, log_start_offset=9), NOW)
-    assert following.log.log_start_offset == following.log.high_watermark == 4
-
-
 def test_t168_follower_mid_batch_log_start_after_delete_records() -> None:
     leading, following = leader(), follower()
     leading.increment_log_start(4)
@@ -171,16 +120,15 @@ def test_t168_follower_mid_batch_log_start_after_delete_records() -> None:
     following = FollowerLog(
         new_log(), lambda: checkpoints.append(following.log.recovery_point)
     )
-    assert following.follow_out_of_range(4, 30, NOW) == 4
+    following.follow_out_of_range(4, 30, NOW)
+    assert following.log.log_end_offset == 4
     sync(following.log)
-    answer = fetch(leading, following)
-    info = following.append(answer.records, NOW)
+    info = following.append(fetch(leading, following), NOW)
     assert info.base_offset == 3
     assert following.log.log_start_offset == 3
     assert following.log.local.segments.first.base_offset == 3
     assert following.log.log_end_offset == info.last_offset + 1
     assert checkpoints[-1] == 3  # the recovery point went back
-    following.log.visibility.follow_leader(30)
     catch_up(leading, following)
     assert following.log.log_start_offset == 4
     assert read_all(following.log) == read_all(leading)
@@ -197,7 +145,7 @@ def test_only_an_empty_log_starts_at_the_batch() -> None:
     empty.log.truncation.truncate_fully_and_start_at(40, NOW)
     with pytest.raises(UnexpectedAppendOffset):
         empty.append(records, NOW)  # it ends below 40 altogether
-    assert empty.fetch_offset == 40
+    assert empty.log.log_end_offset == 40
 
 
 def test_a_divergence_is_found_epoch_by_epoch() -> None:
@@ -211,32 +159,33 @@ def test_a_divergence_is_found_epoch_by_epoch() -> None:
 
 def test_an_epoch_that_the_follower_lacks_is_asked_for_again() -> None:
     following = follower(leader(batches=4, epochs=(1, 3)))
-    cut = following.truncate_to_divergence(EpochEndOffset(2, 20), NOW)
-    assert cut == (12, False)
-    assert following.fetch_offset == 12
-    cut = following.truncate_to_divergence(EpochEndOffset(1, 10), NOW)
-    assert cut == (10, True)
+    following.truncate_to_divergence(EpochEndOffset(2, 20), NOW)
+    assert following.log.log_end_offset == 12
+    following.truncate_to_divergence(EpochEndOffset(1, 10), NOW)
     assert following.log.log_end_offset == 10
 
 
 def test_without_epochs_the_leaders_end_counts() -> None:
     following = follower(leader())
     following.log.epochs.clear()
-    assert following.truncate_to_divergence(EpochEndOffset(4, 100), NOW) == (30, True)
-    assert following.truncate_to_divergence(EpochEndOffset(4, 20), NOW) == (20, True)
+    for told, end in ((100, 30), (20, 20)):
+        following.truncate_to_divergence(EpochEndOffset(4, told), NOW)
+        assert following.log.log_end_offset == end
 
 
 def test_without_epochs_it_begins_at_the_high_watermark() -> None:
     following = follower(leader())
-    following.log.visibility.follow_leader(12)
-    assert following.begin(NOW) == 30
+    following.log.visibility.restore(12)
+    following.begin(NOW)
+    assert following.log.log_end_offset == 30
     following.log.epochs.clear()
-    assert following.begin(NOW) == 12
+    following.begin(NOW)
+    assert following.log.log_end_offset == 12
 
 
 def test_out_of_range() -> None:
     following = follower(leader())
-    assert following.follow_out_of_range(5, 40, NOW) == 30
-    assert following.follow_out_of_range(5, 21, NOW) == 21
-    assert following.follow_out_of_range(100, 140, NOW) == 100
+    for start, told, end in ((5, 40, 30), (5, 21, 21), (100, 140, 100)):
+        following.follow_out_of_range(start, told, NOW)
+        assert following.log.log_end_offset == end
     assert following.log.log_start_offset == 100

@@ -77,7 +77,7 @@ def test_the_log_goes_on_behind_damage() -> None:
 
 def test_a_high_watermark_behind_damage_finds_its_place() -> None:
     log = damaged()
-    log.visibility.follow_leader(21)
+    log.visibility.restore(21)
     found = [record.offset for record in read_all(log, HIGH_WATERMARK)]
     assert found == [*range(12), *range(15, 21)]
     assert not log.visibility.high_watermark_metadata.is_message_only

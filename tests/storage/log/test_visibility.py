@@ -64,48 +64,19 @@ def leading(batches: int = 3) -> tuple[UnifiedLog, list[OffsetMetadata]]:
     return log, ends
 
 
-def test_a_leader_increments_it() -> None:
-    log, ends = leading()
-    assert log.visibility.increment_to(ends[1]) == ends[0]
-    assert log.visibility.increment_to(ends[1]) is None
-    assert log.visibility.increment_to(ends[0]) is None
-    assert log.visibility.increment_to(ends[3]) == ends[1]
-    assert log.visibility.high_watermark_metadata == ends[3]
-
-
-def test_a_leader_cannot_set_it_outside_of_the_log() -> None:
-    log, _ = leading()
-    for offset in (-1, 16):
-        with pytest.raises(ValueError, match=str(offset)):
-            log.visibility.increment_to(OffsetMetadata(offset))
-    assert log.high_watermark == 0
-
-
 def test_an_equal_offset_in_a_newer_segment_is_an_increment() -> None:
     log, ends = leading()
-    log.visibility.increment_to(ends[2])
+    log.visibility.raise_to(ends[2])
     log.roll(NOW)
-    log.visibility.increment_to(ends[3])  # as found before the roll
+    log.visibility.raise_to(ends[3])  # as found before the roll
     assert log.visibility.high_watermark_metadata == log.end_metadata == (15, 15, 0)
-
-
-def test_a_follower_takes_the_leaders_up_or_down() -> None:
-    log, ends = leading()
-    assert log.visibility.follow_leader(10) == 10
-    assert log.visibility.high_watermark_metadata == ends[2]
-    assert log.visibility.follow_leader(10) is None
-    assert log.visibility.follow_leader(5) == 5
-    assert log.visibility.high_watermark_metadata == ends[1]
-    assert log.visibility.follow_leader(40) == 15
-    assert log.visibility.follow_leader(-7) == 0
-    assert log.visibility.follow_leader(0) is None
 
 
 def test_after_a_failure_it_stays() -> None:
     log, ends = leading()
     log.fail(KafkaStorageError("a disk is gone"))
-    assert log.visibility.follow_leader(10) is None
-    assert log.visibility.increment_to(ends[1]) is None
+    log.visibility.restore(10)
+    assert not log.visibility.raise_to(ends[1])
     assert log.high_watermark == 0
 
 
@@ -114,9 +85,9 @@ def test_a_change_of_it_is_told_to_the_producers() -> None:
     produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
     marker(log, ControlType.COMMIT)
     assert log.visibility.first_unstable_offset == 0
-    log.visibility.follow_leader(2)
+    log.visibility.raise_to(2)
     assert (log.visibility.first_unstable_offset, log.last_stable_offset) == (0, 0)
-    log.visibility.follow_leader(3)
+    log.visibility.raise_to(3)
     assert (log.visibility.first_unstable_offset, log.last_stable_offset) == (-1, 3)
 
 
@@ -148,7 +119,7 @@ def test_a_place_below_the_first_segment_is_message_only() -> None:
     produce(log, 2, producer=Producer(9, 0, 0), is_transactional=True)
     sync(log)
     log.truncation.truncate_fully_and_start_at(500, NOW, log_start=100)
-    log.visibility.follow_leader(200)
+    log.visibility.restore(200)
     snapshot = log.visibility.snapshot()
     assert snapshot.high_watermark == OffsetMetadata(200)
     assert snapshot.last_stable == OffsetMetadata(200)

@@ -53,6 +53,23 @@ async def test_what_not_all_copies_hold_is_not_to_be_read(tmp_path: Path) -> Non
         assert rig.ends == (2, 2)
 
 
+async def test_t170_the_leaders_marks_are_taken_behind_its_records(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.append(b"a", epoch=3)
+        await rig.step(2)
+        assert rig.ends == (1, 1)
+        rig.leader.append(b"b", epoch=3)
+        rig.leader.append(b"c", epoch=3)
+        rig.leader.log.start = 1
+        rig.leader.high_watermark = 2
+        await rig.step(2)
+        assert rig.ends == (3, 2)
+        assert rig.partition.view.log_start_offset == 1
+
+
 async def test_where_the_histories_part_the_log_is_cut(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         rig = await rig_of(broker)

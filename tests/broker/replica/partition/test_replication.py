@@ -198,7 +198,7 @@ def test_who_is_outdated_waits_to_be_told(error: KafkaError) -> None:
     led.replication.on_answer(led.cluster.proposals[0], error)
     led.fetch(2, 0)
     assert len(led.cluster.proposals) == 1
-    assert led.partition.make_leader(led_by(1, 1, partition_epoch=7)) is False
+    led.partition.make_leader(led_by(1, 1, partition_epoch=7))
     led.fetch(2, 0)
     assert led.cluster.proposals[-1].partition_epoch == 7
 
@@ -268,8 +268,8 @@ def test_an_older_decision_is_ignored() -> None:
     made = led.partition
     made.make_leader(led_by(1, 1, leader_epoch=5, partition_epoch=8))
     older = led_by(2, 2, leader_epoch=9, partition_epoch=7)
-    assert made.make_leader(older) is False
-    assert made.make_follower(older) is False
+    made.make_leader(older)
+    made.make_follower(older)
     assert (made.leadership.epoch, made.leadership.replicas.is_leader) == (5, True)
 
 
@@ -278,14 +278,14 @@ def test_a_leader_becomes_a_follower_and_leads_again() -> None:
     led.fetch(2, 1)
     made = led.partition
     led.host.calls.clear()
-    assert made.make_follower(led_by(2, 1, 2, leader_epoch=5, partition_epoch=1))
+    made.make_follower(led_by(2, 1, 2, leader_epoch=5, partition_epoch=1))
     assert made.leadership.replicas == ((1, 2, 3), (), False, 1)
     assert isinstance(made.replication, Followed)
     assert led.host.calls == ["check all"]
     with pytest.raises(NotLeaderOrFollower):
         append(made)
-    assert not made.make_follower(led_by(3, 1, leader_epoch=5, partition_epoch=2))
-    assert made.make_leader(led_by(1, 1, 2, leader_epoch=6, partition_epoch=3))
+    made.make_follower(led_by(3, 1, leader_epoch=5, partition_epoch=2))
+    made.make_leader(led_by(1, 1, 2, leader_epoch=6, partition_epoch=3))
     assert led.follower(2).end.offset == -1, "what it told another leader"
 
 
@@ -293,7 +293,7 @@ def test_a_partition_that_keeps_one_copy_needs_nobody() -> None:
     led = Led(1, 2, size=1)
     made = led.partition
     alone = LeaderAndIsr(1, 5, (1,), (1,), partition_epoch=1)
-    assert made.make_leader(alone) is False
+    made.make_leader(alone)
     assert (made.replication, made.view.high_watermark) == (None, 1)
     assert made.view.acknowledgement(1, Until.REPLICATED) == ErrorCode.NONE
 
