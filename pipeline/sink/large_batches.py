@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from odradek.pipeline.jobs.direct_tasks import DirectTasks
 from odradek.pipeline.source.data_source import Decoding, wire_partitions
 from odradek.pipeline.source.options import RECORDS, read_stream_options
-from odradek.pipeline.source.path_view import log_view, segment_partitions
-from odradek.pipeline.source.planning import weights
+from odradek.pipeline.source.path_view import segment_partitions
+from odradek.pipeline.source.planning import OffsetSizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,15 +21,20 @@ if TYPE_CHECKING:
     from odradek.pipeline.jobs.batch_writer import BatchWriter
     from odradek.pipeline.records.columns import RecordColumns
     from odradek.pipeline.records.offset_range import OffsetRange
+    from odradek.pipeline.source.log_view import LogView
 
 
 class LargeBatches:
     """Makes the tasks that write them."""
 
-    def __init__(self, source: Mapping[str, str], columns: RecordColumns) -> None:
-        """``source`` are the options of the stream."""
+    def __init__(
+        self, source: Mapping[str, str], columns: RecordColumns, view: LogView
+    ) -> None:
+        """``source`` are the options of the stream; ``view`` shows its brokers."""
         self._options = read_stream_options(source)
         self._decoding = Decoding(RECORDS, columns, self._options)
+        self._view = view
+        self._sizes = OffsetSizes()
 
     def tasks(
         self,
@@ -54,6 +59,5 @@ class LargeBatches:
         options = self._options
         if options.path is not None:
             return segment_partitions(planned, options, topic_ids)
-        with log_view(options) as view:
-            heavy = weights(planned, view)
-        return wire_partitions(planned, options, topic_ids, heavy)
+        sizes = self._sizes.of(planned, self._view)
+        return wire_partitions(planned, options, topic_ids, sizes)

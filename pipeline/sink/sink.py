@@ -24,6 +24,7 @@ from odradek.pipeline.jobs.row_files import Shape
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.security.refusals import stopping
+from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.spark.executors import context_of, describe
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.spark.task_failures import text_of
@@ -324,6 +325,7 @@ class Sink:
             self._large_batches = LargeBatches(
                 self._source_options(),
                 RecordColumns.of(include_headers=includes_headers),
+                BrokerView(self._cluster, committed=self._job.source.is_committed),
             )
         return self._large_batches
 

@@ -186,6 +186,24 @@ def weights(
     return view.bytes_per_offset(large) if large else {}
 
 
+class OffsetSizes:
+    """The same, batch after batch: who is not told them once does not ask again."""
+
+    def __init__(self) -> None:
+        self._is_told = True
+
+    def of(
+        self, ranges: Sequence[OffsetRange], view: LogView
+    ) -> Mapping[TopicPartition, float]:
+        """Bytes of an offset, as `weights` has them."""
+        if not self._is_told:
+            return {}
+        found = weights(ranges, view)
+        if not found and any(each.count > OFFSETS_WEIGHED for each in ranges):
+            self._is_told = False
+        return found
+
+
 def split(
     ranges: Sequence[OffsetRange],
     options: SourceOptions,

@@ -29,7 +29,7 @@ from .admission import Gate, limited
 from .data_source import read_partition, wire_partitions
 from .log_view import BrokerView, cluster_of, in_plain_words
 from .path_view import segment_partitions
-from .planning import OFFSETS_WEIGHED, Planner, lose, weights
+from .planning import OffsetSizes, Planner, lose
 from .stream_offsets import StreamOffsets
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._gate = Gate(options.max_trigger_delay_ms)
         self._cluster: Cluster | None = None
         self._has_answered = False
-        self._is_told_sizes = True
+        self._sizes = OffsetSizes()
 
     # What Spark asks on the driver
 
@@ -130,18 +130,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         if self._options.path is not None:
             return segment_partitions(ranges, self._options, after.topic_ids)
-        sizes = self._weights(ranges)
-        return wire_partitions(ranges, self._options, after.topic_ids, sizes)
-
-    def _weights(self, ranges: list[OffsetRange]) -> Mapping[TopicPartition, float]:
-        """Bytes of an offset; who is not told them once does not ask again."""
-        if not self._is_told_sizes:
-            return {}
         view = BrokerView(self._connected(), committed=self._options.committed)
-        found = weights(ranges, view)
-        if not found and any(each.count > OFFSETS_WEIGHED for each in ranges):
-            self._is_told_sizes = False
-        return found
+        sizes = self._sizes.of(ranges, view)
+        return wire_partitions(ranges, self._options, after.topic_ids, sizes)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let the group of ``kafka.group.id`` show how far the query is.

@@ -1,5 +1,7 @@
 """Micro-batches that tasks write; the tasks run here, without Spark."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,11 @@ from odradek.pipeline.jobs.job_committer import Written
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.sink.large_batches import LargeBatches
+from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
+from tests.client.live import connected
 from tests.pipeline import feeding
 from tests.pipeline.log_directories import TOPIC, make_directory, small_batches
 
@@ -31,9 +35,11 @@ def run(tasks: DirectTasks) -> Written:
     return read_reports(report for number in made for report in tasks.reports(number))
 
 
-def large(address: str, topic: str, **more: str) -> LargeBatches:
+@contextmanager
+def large(address: str, topic: str, **more: str) -> Iterator[LargeBatches]:
     given = {"kafka.bootstrap.servers": address, "subscribe": topic, **more}
-    return LargeBatches(given, COLUMNS)
+    with connected(int(address.rpartition(":")[2])) as cluster:
+        yield LargeBatches(given, COLUMNS, BrokerView(cluster, committed=False))
 
 
 def test_exactly_these_offsets(
@@ -43,13 +49,14 @@ def test_exactly_these_offsets(
     feeding.create(address, topic, 3)
     for partition in range(3):
         feeding.send(address, topic, [b"x"] * 8, partition)
-    batches = large(address, topic, minPartitions="4")
     planned = [
         OffsetRange(topic, 0, 2, 8),
         OffsetRange(topic, 1, 3, 3),
         OffsetRange(topic, 2, 0, 5),
     ]
-    tasks = batches.tasks(planned, {}, writer(tmp_path))
+    with large(address, topic, minPartitions="4") as batches:
+        tasks = batches.tasks(planned, {}, writer(tmp_path))
+        nothing = batches.tasks([planned[1]], {}, writer(tmp_path))
     assert len(tasks.partitions) >= 4
     written = run(tasks)
     assert written.row_count == 11
@@ -57,7 +64,7 @@ def test_exactly_these_offsets(
         TopicPartition(topic, 0): (2, 7),
         TopicPartition(topic, 2): (0, 4),
     }
-    assert run(batches.tasks([planned[1]], {}, writer(tmp_path))).row_count == 0
+    assert run(nothing).row_count == 0
 
 
 def test_another_topic_of_the_name_is_not_read(
@@ -65,9 +72,9 @@ def test_another_topic_of_the_name_is_not_read(
 ) -> None:
     feeding.create(broker_process.address, topic)
     feeding.send(broker_process.address, topic, [b"x"])
-    batches = large(broker_process.address, topic)
     planned = [OffsetRange(topic, 0, 0, 1)]
-    tasks = batches.tasks(planned, {topic: b"1" * 16}, writer(tmp_path))
+    with large(broker_process.address, topic) as batches:
+        tasks = batches.tasks(planned, {topic: b"1" * 16}, writer(tmp_path))
     with pytest.raises(SourceError, match=topic):
         run(tasks)
 
@@ -76,8 +83,8 @@ def test_segments_are_read_where_the_job_says_so(
     broker_process: BrokerProcess, tmp_path: Path
 ) -> None:
     root = make_directory(tmp_path / "data", small_batches(30))
-    batches = large(broker_process.address, TOPIC, path=str(root))
     planned = [OffsetRange(TOPIC, 0, 5, 55)]
-    written = run(batches.tasks(planned, {}, writer(tmp_path)))
+    with large(broker_process.address, TOPIC, path=str(root)) as batches:
+        written = run(batches.tasks(planned, {}, writer(tmp_path)))
     assert written.row_count == 50
     assert written.offsets == {TopicPartition(TOPIC, 0): (5, 54)}

@@ -15,6 +15,7 @@ from odradek.pipeline.source.planning import (
     OFFSETS_TOGETHER,
     OFFSETS_WEIGHED,
     PLACES_TOGETHER,
+    OffsetSizes,
     Planner,
     split,
     together,
@@ -195,3 +196,13 @@ def test_only_what_may_be_too_much_is_weighed() -> None:
     view = FakeView({}, sizes={places[0]: 7.0, places[1]: 8.0})
     ranges = small(OFFSETS_WEIGHED + 1, OFFSETS_WEIGHED, OFFSETS_WEIGHED + 1)
     assert weights(ranges, view) == {places[0]: 7.0}
+
+
+def test_brokers_that_tell_no_sizes_are_asked_once() -> None:
+    large, few = small(OFFSETS_WEIGHED + 1), small(OFFSETS_WEIGHED)
+    place, sizes = large[0].place, OffsetSizes()
+    silent, telling = FakeView({}), FakeView({}, sizes={large[0].place: 7.0})
+    assert sizes.of(few, silent) == {}
+    assert sizes.of(large, telling) == {place: 7.0}, "there was nothing to ask"
+    assert sizes.of(large, silent) == {}
+    assert sizes.of(large, telling) == {}
