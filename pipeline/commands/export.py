@@ -43,6 +43,11 @@ _SEGMENTS_HINT = (
     " directory that was stopped cleanly needs none"
 )
 
+# Of the options of the source, what TOPIC, --from, --to and --columns mean, and what
+# rows of records forbid; small, as Spark has them.
+_DECIDED = ("assign", "subscribe", "starting", "ending", "path", "mode", "pushdown")
+_HEADERS = "includeheaders"
+
 
 def command(arguments: list[str]) -> int:
     """Write a topic, or a part of it, to a table."""
@@ -55,6 +60,7 @@ def command(arguments: list[str]) -> int:
         more = spark_options(options.option, "--option", "onCorrupt=skip")
         options.store = spark_options(options.store, "--store", STORE_EXAMPLE)
         check_no_secret(more)
+        _check_not_decided(more)
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
     return _run(options, conf, catalog, more)
@@ -205,6 +211,16 @@ def _partitions(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def _check_not_decided(given: dict[str, str]) -> None:
+    """Raise ValueError for what would have no effect, or another than it says."""
+    for name in given:
+        if name.lower().startswith((*_DECIDED, _HEADERS)):
+            raise ValueError(
+                f"--option {name}: an export decides this by itself, as its other"
+                " arguments say"
+            )
+
+
 def _find_brokers(parser: Parser, options: argparse.Namespace) -> None:
     """Set them; none for a data directory that was stopped cleanly."""
     is_stopped = False
@@ -229,6 +245,7 @@ def _run(
     from odradek.pipeline.jobs.export import Export, run_export
     from odradek.pipeline.jobs.job_source import Source
     from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.pipeline.tables.table import without_end
     from odradek.protocol.errors import KafkaError
     from odradek.terminal.progress import Progress
 
@@ -237,7 +254,7 @@ def _run(
     brokers = options.bootstrap_server
     isolation = "read_committed" if options.read_committed else "read_uncommitted"
     is_decoded = options.value_format != "none"
-    table = options.table.rstrip("/")
+    table = without_end(options.table)
     export = Export(
         Source(
             brokers,

@@ -22,7 +22,7 @@ from odradek.pipeline.tables.partitions.partitioning import (
     Partitioning,
     read_partitioning,
 )
-from odradek.pipeline.tables.table import check_apart, refuse_renamed
+from odradek.pipeline.tables.table import check_apart, refuse_renamed, without_end
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 from odradek.pipeline.values.inference import INFER
@@ -196,7 +196,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         is_url = ":" in text.split("/")[0]
         return text if is_url else str(folder / Path(text).expanduser())
 
-    table_path = path(table["path"]).rstrip("/")
+    table_path = without_end(path(table["path"]))
     if is_object_url(table_path):
         check_in_store(top, table)
     source = read_source(found["source"], path)

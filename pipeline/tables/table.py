@@ -195,6 +195,12 @@ def local_path(location: str) -> Path:
     return Path(os.path.abspath(os.path.expanduser(location)))
 
 
+def without_end(location: str) -> str:
+    """A path or URL without slashes at its end, if it is more than these."""
+    kept = location.rstrip("/")
+    return location if not kept or kept.endswith(":") else kept
+
+
 def check_apart(table: str, dead_letters: str) -> None:
     """Raise JobError where dead letters would lie among the rows of the table."""
     first, second = (_comparable(each) for each in (table, dead_letters))
@@ -207,7 +213,7 @@ def check_apart(table: str, dead_letters: str) -> None:
 
 def _comparable(location: str) -> str:
     is_url = _SCHEME.match(location) and not location.startswith("file:")
-    return (location if is_url else str(local_path(location))).rstrip("/")
+    return without_end(location if is_url else str(local_path(location)))
 
 
 def sync(path: Path | str) -> None:

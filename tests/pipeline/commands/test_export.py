@@ -55,6 +55,8 @@ def test_what_is_wrong_is_said_without_spark(
     assert "secret-shown" not in said
     assert export.command(["orders", "rows", "--store", "region=r", *away]) == 1
     assert "lies in no store" in capsys.readouterr().err
+    assert export.command(["orders", "s3://", *away]) == 1
+    assert "s3:// names no bucket" in capsys.readouterr().err
     among = ["--value-format", "json", "--schema", "a INT", "--dead-letters", "rows/x"]
     assert export.command(["orders", "rows", *among, *away]) == 1
     assert "among the rows of rows" in capsys.readouterr().err
@@ -62,6 +64,15 @@ def test_what_is_wrong_is_said_without_spark(
     assert "write it like" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--option", "x"]) == 2
     assert "--option x: write it like onCorrupt=skip" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "given", ["mode=batches", "pushdown=true", "includeHeaders=true", "subscribe=a"]
+)
+def test_options_that_an_export_decides(given: str, capsys: Captured) -> None:
+    assert export.command(["orders", "rows", "--option", given]) == 2
+    name = given.partition("=")[0]
+    assert f"--option {name}: an export decides" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("shared_spark")
