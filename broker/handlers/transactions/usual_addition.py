@@ -68,8 +68,10 @@ class KnownAddition:
 
     def is_current(self, topics: TopicIndex) -> bool:
         """Whether its topics are those of these names still, and may be written."""
-        return not topics.mirrored and all(
-            topics.get(topic.name) is topic for topic in self._topics
+        mirrored = topics.mirrored
+        return all(
+            topics.get(topic.name) is topic and topic.topic_id not in mirrored
+            for topic in self._topics
         )
 
 
@@ -144,6 +146,8 @@ class UsualAddition:
             if topic is None or not self._ways.allows(
                 Operation.WRITE, ResourceType.TOPIC, asked.name
             ):
+                return []
+            if topic.topic_id in metadata.mirrored:
                 return []
             if any(not 0 <= each < len(topic.partitions) for each in asked.partitions):
                 return []
