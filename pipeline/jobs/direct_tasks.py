@@ -7,7 +7,8 @@ each task a number, and gets its reports.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.source.data_source import read_partition
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import InputPartition
 
     from odradek.pipeline.source.data_source import Decoding
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
     from .batch_writer import BatchWriter
     from .job_committer import Written
+
+_TASKS_TOGETHER = 500
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,21 @@ class DirectTasks:
 
     def write(self, spark: SparkSession) -> Written:
         """Run them, and collect what they wrote."""
-        count = len(self.partitions)
-        if not count:
+        if not self.partitions:
             return read_reports([])
-        numbers = spark.range(0, count, 1, count)
-        reports = numbers.mapInArrow(self._task, REPORT).collect()
+        frames = [each._reports(spark) for each in self._sliced()]
+        reports = reduce(lambda one, other: one.union(other), frames).collect()
         return read_reports(report.asDict() for report in reports)
+
+    def _sliced(self) -> Iterator[DirectTasks]:
+        """Some at a time: each task is handed what all of its slice read."""
+        for start in range(0, len(self.partitions), _TASKS_TOGETHER):
+            some = self.partitions[start : start + _TASKS_TOGETHER]
+            yield replace(self, partitions=some)
+
+    def _reports(self, spark: SparkSession) -> DataFrame:
+        count = len(self.partitions)
+        return spark.range(0, count, 1, count).mapInArrow(self._task, REPORT)
 
     def _task(
         self, numbers: Iterator[pyarrow.RecordBatch]

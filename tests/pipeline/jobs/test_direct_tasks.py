@@ -1,11 +1,14 @@
 """Tasks that read and write in one process; mostly without Spark."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
+import pytest
 
+from odradek.pipeline.jobs import direct_tasks
 from odradek.pipeline.jobs.batch_writer import BatchWriter
 from odradek.pipeline.jobs.direct_tasks import DirectTasks
 from odradek.pipeline.records.columns import RecordColumns
@@ -56,6 +59,18 @@ def test_spark_gives_each_task_its_number(
     assert written.offsets == {TopicPartition(TOPIC, 0): (0, 59)}
     names = {file.path for file in written.files}
     assert names == {str(path) for path in (tmp_path / "rows").iterdir()}
+
+
+def test_a_task_is_handed_no_more_than_its_slice(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct_tasks, "_TASKS_TOGETHER", 2)
+    whole = tasks_of(tmp_path)
+    tasks = replace(whole, partitions=[each for each in whole.partitions for _ in "12"])
+    assert len(tasks.partitions) > 2
+    written = tasks.write(spark)
+    assert written.row_count == 120
+    assert len(written.files) == len(tasks.partitions)
 
 
 def test_nothing_to_read_is_no_job(spark: "SparkSession", tmp_path: Path) -> None:
