@@ -61,7 +61,7 @@ class PlainFiles:
     now_ms: int = field(default_factory=lambda: int(time.time() * 1000))
 
     def divided(self, partition_count: int, core_count: int | None) -> FileRows:
-        """As tasks read them; nobody may know how many cores there are."""
+        """As tasks read them; without a number there are cores for each task."""
         task_count = min(partition_count, core_count or TASKS_MAX, TASKS_MAX)
         return FileRows(self, partition_count, task_count)
 

@@ -33,7 +33,7 @@ from odradek.client.transaction_steps import (
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import stopped_by, stopping
-from odradek.pipeline.spark.executors import cores_of, describe
+from odradek.pipeline.spark.executors import Executors, describe
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -135,7 +135,7 @@ class Loader:
             JobStopped: nobody knows what the job has written before.
             OSError: no broker can be reached.
         """
-        self._spark = spark
+        self._spark, self._executors = spark, Executors(spark)
         self._job = job
         self._security = job.access.security()
         self._cluster = Cluster(
@@ -390,7 +390,7 @@ class Loader:
     ) -> Prepared:
         count = self._partition_count
         if isinstance(rows, PlainFiles):
-            files = rows.divided(count, cores_of(self._spark))
+            files = rows.divided(count, self._executors.core_count_max)
             return Prepared(files.tasks(self._spark), files)
         return Prepared(record_rows(rows, columns, count, min(count, _TASKS_MAX)))
 

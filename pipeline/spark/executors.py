@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+_MANY = 1 << 12
 
 
 def context_of(spark: SparkSession) -> SparkContext | None:
@@ -27,12 +28,6 @@ def context_of(spark: SparkSession) -> SparkContext | None:
         return spark.sparkContext
     except PySparkAttributeError:
         return None
-
-
-def cores_of(spark: SparkSession) -> int | None:
-    """How many tasks run at once; None where nobody says."""
-    context = context_of(spark)
-    return None if context is None else max(1, context.defaultParallelism)
 
 
 def describe(spark: SparkSession, text: str) -> None:
@@ -47,15 +42,25 @@ class Executors:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._told_core_count: int | None = None
 
     @property
     def core_count(self) -> int:
-        """How many tasks run at once, as far as that is known; 1 at least."""
-        known = cores_of(self._spark)
-        if known is not None:
-            return known
-        told = self._spark.conf.get("spark.default.parallelism", "1") or "1"
-        return max(1, int(told)) if told.isdigit() else 1
+        """How many tasks run at once now, as Spark knows it; 1 at least."""
+        context = context_of(self._spark)
+        if context is not None:
+            return max(1, context.defaultParallelism)
+        if self._told_core_count is None:
+            # A server tells it by the number of tasks that it makes of rows.
+            rows = self._spark.range(_MANY).selectExpr("spark_partition_id()")
+            self._told_core_count = max(1, rows.distinct().count())
+        return self._told_core_count
+
+    @property
+    def core_count_max(self) -> int | None:
+        """The same once there is much to do; None where Spark brings more then."""
+        grows = self._spark.conf.get("spark.dynamicAllocation.enabled", "false")
+        return None if grows == "true" else self.core_count
 
     def run(
         self, function: Callable[[Item], Answer], items: Sequence[Item]

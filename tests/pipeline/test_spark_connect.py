@@ -114,6 +114,19 @@ def test_a_topic_becomes_a_table_and_a_topic_again(
     assert rows_of("duckdb", table, "id") == list(range(200))
 
 
+def test_the_cores_of_the_server_are_known(server: str) -> None:
+    asked = (
+        "import sys\n"
+        "from pyspark.sql import SparkSession\n"
+        "from odradek.pipeline.spark.executors import Executors\n"
+        "spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()\n"
+        "print(Executors(spark).core_count)\n"
+    )
+    command = [sys.executable, "-c", asked, server]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr[-3000:]
+
+
 FAILING = """
 import sys
 from odradek.pipeline.jobs.stream_failure import in_one_line

@@ -3,9 +3,11 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pyspark.errors import PySparkAttributeError, PySparkException
 
-from odradek.pipeline.spark.executors import Executors, context_of, cores_of, describe
+from odradek.pipeline.spark.executors import Executors, context_of, describe
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 
@@ -17,6 +19,7 @@ def test_answers_come_in_the_order_of_the_items(spark: "SparkSession") -> None:
         (item, 6) for item in items
     ]
     assert executors.core_count == 2
+    assert executors.core_count_max == 2
 
 
 def test_a_task_that_fails(spark: "SparkSession") -> None:
@@ -27,18 +30,38 @@ def test_a_task_that_fails(spark: "SparkSession") -> None:
 class Remote:
     """A session of Spark Connect, which has no context of Spark's own."""
 
-    def __init__(self, parallelism: str | None) -> None:
-        self.conf = {"spark.default.parallelism": parallelism} if parallelism else {}
+    def __init__(self, core_count: int) -> None:
+        self.conf: dict[str, str] = {}
+        self.core_count = core_count
+        self.job_count = 0
 
     @property
     def sparkContext(self) -> None:
         raise PySparkAttributeError("JVM_ATTRIBUTE_NOT_SUPPORTED")
 
+    def __getattr__(self, name: str) -> "Callable[..., Remote]":
+        assert name in ("range", "selectExpr", "distinct"), name
+        return lambda *_: self
 
-@pytest.mark.parametrize(("told", "count"), [("7", 7), ("0", 1), ("x", 1), (None, 1)])
-def test_a_session_without_a_context(told: str | None, count: int) -> None:
-    remote = cast("SparkSession", Remote(told))
+    def count(self) -> int:
+        self.job_count += 1
+        return self.core_count
+
+
+def test_a_session_without_a_context() -> None:
+    there = Remote(7)
+    remote = cast("SparkSession", there)
     assert context_of(remote) is None
-    assert cores_of(remote) is None
     describe(remote, "nobody sees it")
-    assert Executors(remote).core_count == count
+    executors = Executors(remote)
+    assert (executors.core_count, executors.core_count) == (7, 7)
+    assert there.job_count == 1, "it is asked once"
+
+
+def test_executors_that_come_when_they_are_needed() -> None:
+    there = Remote(2)
+    executors = Executors(cast("SparkSession", there))
+    assert executors.core_count_max == 2
+    there.conf["spark.dynamicAllocation.enabled"] = "true"
+    assert executors.core_count_max is None
+    assert executors.core_count == 2
