@@ -16,6 +16,7 @@ from odradek.pipeline.security.places import is_task
 from odradek.pipeline.tables.evolution import aligned
 from odradek.pipeline.tables.partitions.partitioning import WHOLE, Partitioning
 from odradek.pipeline.tables.partitions.splitting import split
+from odradek.pipeline.tables.places.large_rows import rows_of_page
 from odradek.pipeline.tables.places.task_file import new_task_file
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.tables.places.task_file import Folder
 
 _FILE_SIZE_MAX = 512 << 20
-# Rows are gathered up to this many bytes, for the row groups of all partitions. What is
-# gathered is held twice while it is written, as rows and as pages of the file.
+# Rows are gathered up to this many bytes, for the row groups of all partitions.
 _ROW_GROUP_SIZE = 48 << 20
 _OPEN_MAX = 64
 # More than this of one task are a column that divides nothing, but tells rows apart.
@@ -90,7 +90,7 @@ class RowFiles:
             table = aligned(table, pa.ipc.read_schema(buffer))
         self._pending, self._pending_size = [], 0
         for partition, rows in self._split(table):
-            file = self._file(partition, rows.schema)
+            file = self._file(partition, rows)
             file.write(rows)
             if file.size >= _FILE_SIZE_MAX:
                 self._close(partition)
@@ -111,13 +111,13 @@ class RowFiles:
                 )
             yield partition, part
 
-    def _file(self, partition: str, schema: pyarrow.Schema) -> _OpenFile:
+    def _file(self, partition: str, rows: pyarrow.Table) -> _OpenFile:
         file = self._open.pop(partition, None)
         if file is None:
             if len(self._open) >= _OPEN_MAX:
                 self._close(next(iter(self._open)))
             assert self._folder is not None
-            file = _OpenFile(self._folder, partition, schema, self._shape.compression)
+            file = _OpenFile(self._folder, partition, rows, self._shape.compression)
         self._open[partition] = file
         return file
 
@@ -144,9 +144,10 @@ class _OpenFile:
         self,
         folder: Folder,
         partition_path: str,
-        schema: pyarrow.Schema,
+        rows: pyarrow.Table,
         compression: str,
     ) -> None:
+        """Begin a file for rows like these."""
         import pyarrow.parquet as pq
 
         self._partition_path = partition_path
@@ -154,7 +155,10 @@ class _OpenFile:
         try:
             self._file = new_task_file(folder)
             self._writer: ParquetWriter = pq.ParquetWriter(
-                self._file.sink, schema, compression=compression
+                self._file.sink,
+                rows.schema,
+                compression=compression,
+                write_batch_size=rows_of_page(rows),
             )
         except (FileNotFoundError, PermissionError) as error:
             if not is_task():

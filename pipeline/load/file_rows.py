@@ -21,6 +21,12 @@ from odradek.pipeline.records.row_encoding import (
 )
 from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.tables.partitions.partition_path import values_of
+from odradek.pipeline.tables.places.large_rows import (
+    BYTES_AT_ONCE,
+    ROWS_MAX,
+    rows_at_once,
+    stored_row_size,
+)
 from odradek.pipeline.writing.row_placement import Turns
 
 from .sent_counts import SparkFailure
@@ -38,8 +44,6 @@ if TYPE_CHECKING:
 
 TASKS_MAX = 8
 _FILES_MAX = 500  # each task opens all of them
-_ROWS_MAX = 65_536
-_BYTES_AT_ONCE = 8 << 20
 _SAMPLE_ROWS = 16
 _READ_SIZE = 1 << 20
 # What the values of a column are here, by what Spark calls them.
@@ -231,7 +235,7 @@ def _fit_together(rows: Sequence[pyarrow.RecordBatch]) -> bool:
     if rows[0].schema != rows[-1].schema:
         return False
     size = sum(each.nbytes for each in rows)
-    return size <= _BYTES_AT_ONCE and sum(map(len, rows)) <= _ROWS_MAX
+    return size <= BYTES_AT_ONCE and sum(map(len, rows)) <= ROWS_MAX
 
 
 def _joined(gathered: list[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
@@ -257,12 +261,5 @@ def _bytes(column: pyarrow.Array) -> pyarrow.Array:
 def _rows_at_once(file: ParquetFile, names: Sequence[str]) -> int:
     """How many rows are about as large as a task should hold."""
     sample: Any = next(file.iter_batches(_SAMPLE_ROWS, columns=list(names)))
-    found, size = file.metadata, 0
-    for group in map(found.row_group, range(found.num_row_groups)):
-        for number in range(found.num_columns):
-            column = group.column(number)
-            if column.path_in_schema in names:
-                size += column.total_uncompressed_size
-    # Where few values are repeated, the file is smaller than its rows are.
-    row_size = max(size / found.num_rows, sample.nbytes / sample.num_rows)
-    return max(1, min(_ROWS_MAX, int(_BYTES_AT_ONCE / max(row_size, 1))))
+    size = sample.nbytes / sample.num_rows
+    return rows_at_once(max(stored_row_size(file, names), size))

@@ -38,8 +38,8 @@ _OPTIONS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # Enough rows at once that Arrow pays. A worker holds up to three such batches
-    # beside the row groups that it makes, and records may be large: hence the bytes.
+    # Enough rows at once that Arrow pays. A worker that Spark hands rows holds up to
+    # three such batches, and records may be large: hence the bytes.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     **REDACTED,

@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.column_names import with_new_names
 from odradek.pipeline.tables.evolution import aligned, unified
+from odradek.pipeline.tables.places.large_rows import (
+    rows_at_once,
+    rows_of_page,
+    stored_row_size,
+)
 from odradek.pipeline.tables.places.place import local_folder, open_place
 from odradek.pipeline.tables.places.task_file import Folder, new_task_file, opened
 from odradek.pipeline.tables.table import DataFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
@@ -28,8 +34,9 @@ if TYPE_CHECKING:
     Rewrite = Callable[[Sequence["Group"], Folder], list["Rewritten"]]
 
 FILE_SIZE = 128 << 20
-# Smaller row groups of several files are gathered to this many rows.
+# Smaller row groups of several files are gathered to this many rows, or bytes.
 _ROW_GROUP_COUNT = 1 << 17
+_ROW_GROUP_SIZE = 64 << 20
 # A file that is nearly as large as wanted is left alone.
 _LARGE_ENOUGH = 0.75
 
@@ -207,8 +214,14 @@ def rewrite_group(group: Group, folder: Folder) -> Rewritten:
     schemas = [group.renamed(open_file(file).schema_arrow) for file in files]
     schema, compression = unified(folder, schemas), _compression(first)
     made = new_task_file(folder)
-    with pq.ParquetWriter(made.sink, schema, compression=compression) as writer:
-        _copy(group, files, writer, schema)
+    groups = _row_groups(group, files, schema)
+    first_rows = next(groups, schema.empty_table())
+    page = rows_of_page(first_rows)
+    with pq.ParquetWriter(
+        made.sink, schema, compression=compression, write_batch_size=page
+    ) as writer:
+        for rows in chain([first_rows], groups):
+            writer.write_table(rows)
     path, size = made.finish()
     row_count = pq.read_metadata(opened(path, folder)).num_rows
     if row_count != group.row_count:
@@ -237,26 +250,27 @@ def open_file(path: Any) -> Any:
         ) from None
 
 
-def _copy(
-    group: Group, files: Sequence[Any], writer: object, schema: pyarrow.Schema
-) -> None:
+def _row_groups(
+    group: Group, files: Sequence[Any], schema: pyarrow.Schema
+) -> Iterator[pyarrow.Table]:
+    """The rows of the files, as they will be together in the new one."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    assert isinstance(writer, pq.ParquetWriter)
     pending: list[pa.Table] = []
-    count = 0
+    count = size = 0
     for file in files:
-        for batch in open_file(file).iter_batches():
+        source = open_file(file)
+        for batch in source.iter_batches(rows_at_once(stored_row_size(source))):
             rows = pa.Table.from_batches([batch])
             rows = rows.rename_columns(group.renamed(rows.schema).names)
             pending.append(aligned(rows, schema))
             count += batch.num_rows
-            if count >= _ROW_GROUP_COUNT:
-                writer.write_table(pa.concat_tables(pending).combine_chunks())
-                pending, count = [], 0
+            size += batch.nbytes
+            if count >= _ROW_GROUP_COUNT or size >= _ROW_GROUP_SIZE:
+                yield pa.concat_tables(pending).combine_chunks()
+                pending, count, size = [], 0, 0
     if pending:
-        writer.write_table(pa.concat_tables(pending).combine_chunks())
+        yield pa.concat_tables(pending).combine_chunks()
 
 
 def _compression(file: object) -> str:

@@ -12,6 +12,7 @@ from odradek.pipeline.tables.column_names import with_new_names
 from odradek.pipeline.tables.evolution import aligned
 from odradek.pipeline.tables.partitions.partition_path import values_of
 
+from .large_rows import rows_at_once, stored_row_size
 from .task_file import opened
 
 if TYPE_CHECKING:
@@ -45,9 +46,8 @@ class StoredRows:
 
         schema = pa.ipc.read_schema(pa.py_buffer(self.schema))
         values = values_of(path)
-        for batch in pq.ParquetFile(
-            opened(path, self.folder), pre_buffer=False
-        ).iter_batches():
+        file = pq.ParquetFile(opened(path, self.folder), pre_buffer=False)
+        for batch in file.iter_batches(rows_at_once(stored_row_size(file))):
             rows = pa.Table.from_batches([batch])
             renamed = with_new_names(rows.schema, dict(self.names))
             rows = rows.rename_columns(renamed.names)
