@@ -4,17 +4,16 @@ A data directory of ``--size`` MiB (records of 1 KB, four partitions) is read by
 ``format("odradek")`` with ``path``; the same rows are read from Parquet (zstd) by the
 same Spark, in the same rounds:
 
-- count: every column is read and handed on (``noop``), aim 1.5 times Parquet's;
+- count: every column is read and handed on (``noop``), aim Parquet's rate;
 - Parquet: written again with zstd, aim 0.9 times Parquet to Parquet;
 - audit: every batch's checksum, aim 2 GB/s.
 
-Printed are MB/s of the log's bytes, the best of ``--rounds``, and the ratios. Takes
-less than four minutes for 512 MiB on two cores that are otherwise idle; ``--paths
-audit`` leaves out the others.
+Printed are MB/s of the log's bytes, the CPU seconds of Spark and its workers for a GB,
+each the best of ``--rounds``, and the ratios. Takes less than four minutes for 512 MiB
+on two cores that are otherwise idle; ``--paths audit`` leaves out the others.
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -22,17 +21,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent / "parts"))
 
 from arguments import at_least, some_of
+from pipeline_load import used
+from processes import taken
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.pipeline.audit.audit import conclude, plan_audit
 from odradek.pipeline.audit.run import audit_spans
 from odradek.pipeline.segments.directory import DataDirectory
 from odradek.pipeline.spark.executors import Executors
+from odradek.pipeline.spark.session import spark_session
 from odradek.protocol.record_batch import codec_id
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.storage.formats.index_entry import IndexEntry, pack_index_entry
@@ -91,24 +95,14 @@ def write_segment(
 
 
 def session(scratch: Path) -> SparkSession:
-    """Spark on two cores with 1 GiB."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    root = str(Path(__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])
+    """Spark on two cores with 1 GiB, as commands have it."""
     options = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
     }
-    builder = SparkSession.builder.master("local[2]").appName("bench")
-    for name, value in options.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return spark_session("bench", "local[2]", options)
 
 
 def count_all(frame: DataFrame) -> None:
@@ -119,10 +113,17 @@ def to_files(folder: str, frame: DataFrame) -> None:
     frame.write.mode("overwrite").parquet(folder)
 
 
-def timed(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
+class Cost(NamedTuple):
+    """Seconds, and those of the processors: of Spark and all its processes."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def cost(spark: SparkSession, run: Callable[[], object]) -> Cost:
+    before, start = used(spark), time.perf_counter()
     run()
-    return time.perf_counter() - start
+    return Cost(time.perf_counter() - start, taken(before, used(spark)))
 
 
 def measure(root: Path, size: int, rounds: int, paths: list[str]) -> None:
@@ -152,22 +153,26 @@ def measure(root: Path, size: int, rounds: int, paths: list[str]) -> None:
             works[f"Parquet → {name}"] = partial(ends[name], parquet)
     if "audit" in paths:
         works["audit"] = audit
-    show(works, size, rounds)
+    best = {name: Cost(1e9, 1e9) for name in works}
+    for _ in range(rounds):
+        for name, run in works.items():
+            took = cost(spark, run)
+            best[name] = Cost(*map(min, best[name], took))
+    show(best, size)
     spark.stop()
 
 
-def show(works: dict[str, Callable[[], object]], size: int, rounds: int) -> None:
+def show(best: dict[str, Cost], size: int) -> None:
     """Print the best of each, and the ratios."""
-    best = dict.fromkeys(works, 1e9)
-    for _ in range(rounds):
-        for name, run in works.items():
-            best[name] = min(best[name], timed(run))
-    for name, seconds in best.items():
-        print(f"{name:20} {size / seconds / 1e6:8.0f} MB/s")
-    for name, aim in (("count", 1.5), ("Parquet", 0.9)):
-        if f"segments → {name}" in works:
-            ratio = best[f"Parquet → {name}"] / best[f"segments → {name}"]
-            print(f"{'to ' + name + ', ratio':20} {ratio:8.2f}      (aim {aim})")
+    for name, took in best.items():
+        rate, cpu = size / took.wall_s / 1e6, took.cpu_s / size * 1e9
+        print(f"{name:20} {rate:8.0f} MB/s, {cpu:6.2f} CPU s/GB")
+    for name, aim in (("count", 1), ("Parquet", 0.9)):
+        if f"segments → {name}" in best:
+            ours, parquet = best[f"segments → {name}"], best[f"Parquet → {name}"]
+            rate, cpu = parquet.wall_s / ours.wall_s, parquet.cpu_s / ours.cpu_s
+            said = f"{rate:.2f} times Parquet's rate (aim {aim}), {cpu:.2f} by CPU"
+            print(f"to {name}: {said}")
 
 
 def main() -> None:

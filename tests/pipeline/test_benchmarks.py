@@ -21,7 +21,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
         ("pipeline_load", "--record-size 10", "at least 11"),
         ("pipeline_wire", "--size -1", "-1 is too few; at least 1"),
         ("pipeline_wire", "--rounds 0", "at least 1"),
-        ("pipeline_memory", "--batch 0", "at least 1"),
+        ("pipeline_memory", "--size 0", "at least 1"),
         ("pipeline_topics", "--topics 0", "at least 1"),
         ("pipeline_segments", "--size 0", "at least 1"),
         ("pipeline_segments", "--codec lzma", "choose from"),
