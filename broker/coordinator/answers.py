@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
     Refuse = Callable[[KafkaError], T]
 
-# A sync ends or fails; until then nobody knows whether a record will be durable.
-NO_TIMEOUT_MS = (1 << 31) - 1
-
 
 class ShardHost(Protocol):
     """What a shard asks of the runtime."""
@@ -150,8 +147,8 @@ class Answers:
     def _add(self, answer: AwaitedAppend, now_ms: int) -> None:
         assert self.pending is not None
         partition, _, until = self.pending
-        self._host.replica_manager.appends.awaiting.add(
-            partition, answer, until, NO_TIMEOUT_MS, now_ms
+        self._host.replica_manager.appends.awaiting.add_patient(
+            partition, answer, until, now_ms
         )
 
     def not_durable(self, pending: PendingAppend) -> AppendResult | None:

@@ -35,6 +35,7 @@ _RECORD_RESERVE = 40
 
 # A coordinator writes of some keys again and again.
 _KEYS_KEPT = 1024
+_KEPT_KEY_SIZE_MAX = 256
 
 _new = tuple.__new__
 
@@ -101,16 +102,21 @@ def batch_of_one(key: bytes, value: bytes | None, now_ms: int) -> memoryview:
     What stands before the value is mostly known; what differs is put into a copy.
     """
     if value is None:
-        batch = bytearray(_before_value(key, -1) + _NO_HEADERS)
+        batch = bytearray(_before(key, -1) + _NO_HEADERS)
     else:
-        batch = bytearray(_before_value(key, len(value)) + value + _NO_HEADERS)
+        batch = bytearray(_before(key, len(value)) + value + _NO_HEADERS)
     _TIMES.pack_into(batch, _TIMES_POSITION, now_ms, now_ms)
     view = memoryview(batch)
     _CRC.pack_into(batch, _CRC_POSITION, crc32c(view[CHECKED_POSITION:]))
     return view
 
 
-@lru_cache(_KEYS_KEPT)
+def _before(key: bytes, value_size: int) -> bytes:
+    # A client may choose ids of 32 KB: such keys are not kept.
+    is_kept = len(key) <= _KEPT_KEY_SIZE_MAX
+    return (_known_before_value if is_kept else _before_value)(key, value_size)
+
+
 def _before_value(key: bytes, value_size: int) -> bytes:
     """A batch of one record up to its value; of a tombstone the size is -1."""
     start = b"".join(
@@ -121,6 +127,9 @@ def _before_value(key: bytes, value_size: int) -> bytes:
     batch += encode_varint(size)
     _LENGTH.pack_into(batch, _LENGTH_POSITION, len(batch) + size - LOG_OVERHEAD)
     return bytes(batch + start)
+
+
+_known_before_value = lru_cache(_KEYS_KEPT)(_before_value)
 
 
 def marker_batch(

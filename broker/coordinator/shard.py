@@ -288,7 +288,7 @@ class Shard(Generic[S]):
         """
         manager = self._host.replica_manager
         try:
-            partition = manager.partition(self.topic_partition)
+            partition = manager.asked_for[self.topic_partition]
             result = manager.appends.append_usual_of_coordinator(
                 partition, batch, now_ms
             )

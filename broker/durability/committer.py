@@ -27,6 +27,7 @@ from odradek.storage.files.files import StorageFailure
 
 from .plain_sync import PlainSync
 from .sync_strategy import SyncStrategy, Ticket, file_system_sync
+from .sync_waiters import SyncWaiters
 
 if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock, TimerHandle
@@ -100,7 +101,7 @@ class DirectoryCommitter:
         self._config = config
         self._sync = sync
         self._on_failure = on_failure
-        self._syncs_at_once = config.durability == COMMIT
+        self.syncs_at_once = config.durability == COMMIT
         self._plain = plain
         self._thread = DiskThreads(1, f"sync-{directory.name}")
         self._dirty: dict[Syncable, None] = {}
@@ -108,7 +109,8 @@ class DirectoryCommitter:
         # Synced since their last snapshot; and those whose turn for one has come.
         self._unsnapshotted: dict[Syncable, None] = {}
         self._snapshots_due: dict[Syncable, None] = {}
-        self._flush_waiters: list[asyncio.Future[None]] = []
+        self.waiters = SyncWaiters()  # for the sync that begins next
+        self._waiters_now: SyncWaiters | None = None  # for the one under way
         self._interval_timer: TimerHandle | None = None
         self._is_running = False
 
@@ -122,7 +124,7 @@ class DirectoryCommitter:
         if self.failure is not None:
             return
         self._dirty[partition] = None
-        if self._syncs_at_once:
+        if self.syncs_at_once:
             self._start_soon()
         elif self._config.durability == INTERVAL and self._interval_timer is None:
             self._interval_timer = self._clock.call_later(
@@ -134,7 +136,7 @@ class DirectoryCommitter:
         if self.failure is not None:
             return
         self._dirty[partition] = None
-        if not self._syncs_at_once:
+        if not self.syncs_at_once:
             self._urgent[partition] = None
         if not self._is_running:
             self._start_soon()
@@ -149,6 +151,12 @@ class DirectoryCommitter:
         ):
             listed.pop(partition, None)
 
+    def hand_over(self, partition: Syncable) -> None:
+        """Who waits for a sync of ``partition`` waits for what is said of it."""
+        self.waiters.hand_over(partition)
+        if self._waiters_now is not None:
+            self._waiters_now.hand_over(partition)
+
     async def flush(self) -> None:
         """Return once everything that is dirty now is durable.
 
@@ -157,8 +165,7 @@ class DirectoryCommitter:
         """
         if self.failure is not None:
             raise self.failure
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._flush_waiters.append(waiter)
+        waiter = self.waiters.add_flush()
         self._start_soon()
         await waiter
 
@@ -184,8 +191,9 @@ class DirectoryCommitter:
         self._urgent.clear()
         self._unsnapshotted.clear()
         self._snapshots_due.clear()
-        self._release_flushes(self._take_flush_waiters(), error)
         self._on_failure(self.directory, error)
+        waiters, self.waiters = self.waiters, SyncWaiters()
+        waiters.release(error)
 
     def close(self) -> None:
         """End the threads, after the sync that it may be in."""
@@ -208,9 +216,10 @@ class DirectoryCommitter:
             self._start_soon()
 
     def _begin(self) -> None:
-        waiters = self._take_flush_waiters()
+        waiters, self.waiters = self.waiters, SyncWaiters()
+        self._waiters_now = waiters
         try:
-            begun = self._draw_tickets(self._take_due(bool(waiters)))
+            begun = self._draw_tickets(self._take_due(waiters.have_flushes))
             if begun:
                 on_done = functools.partial(self._on_synced, begun, waiters)
                 self._hand_over(begun, on_done)
@@ -218,8 +227,8 @@ class DirectoryCommitter:
             self._fail_with(error)
             begun = []
         if not begun:
-            self._is_running = False
-            self._release_flushes(waiters, self.failure)
+            self._is_running, self._waiters_now = False, None
+            waiters.release(self.failure)
 
     def _hand_over(self, begun: list[tuple[Syncable, Any]], on_done: OnDone) -> None:
         tickets = [ticket for _, ticket in begun]
@@ -254,7 +263,7 @@ class DirectoryCommitter:
         return taken
 
     def _take_due(self, takes_all: bool) -> dict[Syncable, None]:
-        if self._syncs_at_once or takes_all:
+        if self.syncs_at_once or takes_all:
             due, self._dirty = self._dirty, {}
             self._urgent.clear()
             return due
@@ -266,11 +275,11 @@ class DirectoryCommitter:
     def _on_synced(
         self,
         begun: list[tuple[Syncable, Any]],
-        waiters: list[asyncio.Future[None]],
+        waiters: SyncWaiters,
         seconds: float | None,
         error: BaseException | None,
     ) -> None:
-        self._is_running = False
+        self._is_running, self._waiters_now = False, None
         if seconds is not None:
             self.sync_seconds.observe(seconds)
             self.group_sizes.observe(len(begun))
@@ -285,11 +294,11 @@ class DirectoryCommitter:
                 partition.on_durable()
         else:
             self._fail_with(error)
-        self._release_flushes(waiters, self.failure)
+        waiters.release(self.failure)
 
     def _has_due(self) -> bool:
-        due = self._dirty if self._syncs_at_once else self._urgent
-        return self.failure is None and bool(due or self._flush_waiters)
+        due = self._dirty if self.syncs_at_once else self._urgent
+        return self.failure is None and bool(due or self.waiters)
 
     def _fail_with(self, error: BaseException) -> None:
         if not isinstance(error, StorageFailure):
@@ -297,21 +306,6 @@ class DirectoryCommitter:
                 _logger.error("a sync of %s broke", self.directory, exc_info=error)
             error = StorageFailure(f"a sync of {self.directory} broke: {error!r}")
         self.fail(error)
-
-    def _take_flush_waiters(self) -> list[asyncio.Future[None]]:
-        waiters, self._flush_waiters = self._flush_waiters, []
-        return waiters
-
-    def _release_flushes(
-        self, waiters: list[asyncio.Future[None]], error: StorageFailure | None
-    ) -> None:
-        for waiter in waiters:
-            if waiter.done():
-                continue
-            if error is None:
-                waiter.set_result(None)
-            else:
-                waiter.set_exception(error)
 
 
 class Committer:

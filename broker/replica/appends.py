@@ -174,10 +174,10 @@ class Appends:
         batch: memoryview,
         correlation_id: int,
         guard: VerificationGuard | None = None,
-    ) -> OneAnswer:
+    ) -> OneAnswer | None:
         """`append` of one batch of a client, with its guard if it begins a transaction.
 
-        Returns the whole frame of the answer, a response, or a `Parked` one.
+        The whole frame of the answer, a response, a `Parked` one; None: not led here.
         """
         now_ms = self._clock.now_ms()
         if now_ms != self._sampled_ms:
@@ -189,6 +189,8 @@ class Appends:
                 self._check_client(found, ask.is_admin)
             placed = found.append_usual(batch, now_ms, guard)
             if placed is None:
+                if not found.leadership.replicas.is_leader:
+                    return None
                 return self._append_one_unusual(
                     ask, found, batch, now_ms, correlation_id, guard
                 )
@@ -276,9 +278,8 @@ class Appends:
         until = _REPLICATED if self._is_durable_first else None
         if must_sync or found.replication is not None:
             until = _until(found, next_offset, ACKS_ALL, must_sync)
-        if until is None:
-            return result, None
-        return result, _new(PendingAppend, (found, next_offset, until))
+        waits = None if until is None else (found, next_offset, until)
+        return result, waits and _new(PendingAppend, waits)
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
@@ -326,8 +327,7 @@ class Appends:
         if found is not None:
             self.refusals.note(found, size, error)
         if isinstance(error, DecompressedTooLarge):
-            is_ratio = isinstance(error, RatioTooHigh)
-            limit = "ratio.max" if is_ratio else "max.bytes"
+            limit = "ratio.max" if isinstance(error, RatioTooHigh) else "max.bytes"
             line = f"a batch for {key} refused: {error}"
             self.limits.warn(line, f"request.decompressed.{limit}")
         elif isinstance(error, DiskFull):

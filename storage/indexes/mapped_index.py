@@ -32,7 +32,7 @@ class MappedIndex(ABC):
         self.base_offset = base_offset
         self.count = 0
         self._files = files
-        self._file: File | None = None
+        self.file: File | None = None
         self._is_checked = False
         self._growing: bytearray | None = None
         self._flushed_size = 0
@@ -49,7 +49,7 @@ class MappedIndex(ABC):
 
     def start(self) -> None:
         """Begin an empty, growing index; what a file of its name holds is dropped."""
-        if self._file is not None or self._files.exists(self.path):
+        if self.file is not None or self._files.exists(self.path):
             self._opened(create=True).truncate(0)
         self._growing = bytearray()
         self._flushed_size = 0
@@ -87,31 +87,31 @@ class MappedIndex(ABC):
         """Write what is new and let go of the memory."""
         self.flush()
         self._growing = None
-        if self._file is not None:
-            self._file.trim()
+        if self.file is not None:
+            self.file.trim()
 
     def dirty_file(self) -> File | None:
         """The file, when it holds bytes that are not synced."""
-        file = self._file
+        file = self.file
         return file if file is not None and file.is_dirty else None
 
     def close(self) -> None:
         """Let go of file and memory; the index can be asked again."""
         self.seal()
-        if self._file is not None:
-            self._file.close()
+        if self.file is not None:
+            self.file.close()
 
     def let_go(self) -> None:
         """Of file and memory, and of what is not written yet: it is to be removed."""
         self._growing = None
-        if self._file is not None:
-            self._file.close()
+        if self.file is not None:
+            self.file.close()
 
     def moved(self, path: Path) -> None:
         """The file has another name now."""
         self.path = path
-        if self._file is not None:
-            self._file.path = path
+        if self.file is not None:
+            self.file.path = path
 
     def entries(self) -> Buffer:
         """The bytes of the entries, with zeros behind them in a preallocated file.
@@ -160,6 +160,6 @@ class MappedIndex(ABC):
         self._note_last()
 
     def _opened(self, create: bool = False) -> File:
-        if self._file is None:
-            self._file = self._files.open(self.path, create=create)
-        return self._file
+        if self.file is None:
+            self.file = self._files.open(self.path, create=create)
+        return self.file

@@ -37,9 +37,9 @@ class TransactionIndex:
 
     __slots__ = (
         "_entries",
-        "_file",
         "_files",
         "base_offset",
+        "file",
         "path",
     )
 
@@ -47,7 +47,7 @@ class TransactionIndex:
         self.path = path
         self.base_offset = base_offset
         self._files = files
-        self._file: File | None = None
+        self.file: File | None = None
         self._entries: list[TransactionEntry] | None = None
 
     def append(self, entry: TransactionEntry) -> bool:
@@ -64,10 +64,10 @@ class TransactionIndex:
         _check_entry(
             entry, entries[-1].last_offset if entries else self.base_offset - 1
         )
-        if self._file is None:
-            self._file = self._files.open(self.path, create=True)
-        is_first = self._file.size == 0
-        self._file.append(pack_transaction_entry(entry))
+        if self.file is None:
+            self.file = self._files.open(self.path, create=True)
+        is_first = self.file.size == 0
+        self.file.append(pack_transaction_entry(entry))
         entries.append(entry)
         return is_first
 
@@ -117,12 +117,12 @@ class TransactionIndex:
 
     def seal(self) -> None:
         """Its segment is sealed: an entry that comes all the same is a repair."""
-        if self._file is not None:
-            self._file.trim()
+        if self.file is not None:
+            self.file.trim()
 
     def clear(self) -> None:
         """Drop all entries, whatever the file holds, to write them anew."""
-        if self._file is not None or self._files.exists(self.path):
+        if self.file is not None or self._files.exists(self.path):
             file = self._opened()
             if file.size:
                 file.truncate(0)
@@ -131,7 +131,7 @@ class TransactionIndex:
     def remove(self) -> None:
         """Drop all entries and the file; the next entry makes another one."""
         self.close()
-        self._file = None
+        self.file = None
         self._files.unlink(self.path)
         self._entries = []
 
@@ -153,19 +153,19 @@ class TransactionIndex:
 
     def dirty_file(self) -> File | None:
         """The file, when it holds bytes that are not synced."""
-        file = self._file
+        file = self.file
         return file if file is not None and file.is_dirty else None
 
     def close(self) -> None:
         """Let go of the file; the index can be asked again."""
-        if self._file is not None:
-            self._file.close()
+        if self.file is not None:
+            self.file.close()
 
     def moved(self, path: Path) -> None:
         """The file has another name now."""
         self.path = path
-        if self._file is not None:
-            self._file.path = path
+        if self.file is not None:
+            self.file.path = path
 
     def _loaded(self) -> list[TransactionEntry]:
         if self._entries is None:
@@ -185,9 +185,9 @@ class TransactionIndex:
         return entries
 
     def _opened(self) -> File:
-        if self._file is None:
-            self._file = self._files.open(self.path)
-        return self._file
+        if self.file is None:
+            self.file = self._files.open(self.path)
+        return self.file
 
 
 def _check_entry(entry: TransactionEntry, last_offset_before: int) -> None:

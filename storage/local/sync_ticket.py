@@ -271,10 +271,16 @@ class Unsynced:
 
     def take_back(
         self, ticket: SyncTicket, segments: LogSegments, epochs: LeaderEpochs
-    ) -> None:
-        """Keep what the disk had no room for, for the next ticket."""
-        if ticket in self._drawn:
-            self._drawn.remove(ticket)
+    ) -> bool:
+        """Keep what the disk had no room for, for the next ticket.
+
+        False: the ticket is of other files, as `has_drawn` says.
+        """
+        if ticket not in self._drawn:
+            return False
+        self._drawn.remove(ticket)
+        if ticket.is_plain:
+            return True  # there was nothing but log files
         if ticket.snapshots:
             ticket.remove_stale_snapshots(segments)
         if ticket.unwritten:
@@ -284,6 +290,7 @@ class Unsynced:
             if left:
                 self._texts.update(left)
                 self._has_new_names = True
+        return True
 
     def _add_snapshot(
         self, ticket: SyncTicket, local: LocalLog, producers: ProducerStates

@@ -48,13 +48,14 @@ class Syncing:
             StorageFailure: the directory of the log is gone; the log has failed.
         """
         state = self._state
-        if state.failure is not None or not state.unsynced.has_drawn(ticket):
+        if state.failure is not None:
             return
-        if ticket.has_lost_directory:
+        unsynced = state.unsynced
+        if ticket.has_lost_directory and unsynced.has_drawn(ticket):
             gone = FileNotFoundError("the directory is gone")
             raise state.fail_without_files(gone)
-        state.unsynced.take_back(ticket, state.local.segments, state.epochs)
-        state.watermarks.raise_durable(ticket.end)
+        if unsynced.take_back(ticket, state.local.segments, state.epochs):
+            state.watermarks.raise_durable(ticket.end)
 
     def flush(self, with_snapshot: bool = False) -> None:
         """Make everything durable now. Waits for the disk.

@@ -332,8 +332,8 @@ class LogSegment:
         """The files with bytes that are not synced, the log first."""
         files = [self.log] if self.log.is_dirty else []
         for index in (self.indexes.offsets, self.indexes.times, self.transactions):
-            file = index.dirty_file()
-            if file is not None:
+            file = index.file  # not by `dirty_file`: each sync of each log asks
+            if file is not None and file.is_dirty:
                 files.append(file)
         return files
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.durability.sync_waiters import SyncWaiters
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
@@ -57,6 +58,8 @@ class FakeDirectoryCommitter:
         self.failure: StorageFailure | None = None
         self.dirty: dict[Any, None] = {}
         self.requested: list[Any] = []
+        self.syncs_at_once = True
+        self.waiters = SyncWaiters()
         self._owner = owner
 
     def mark_dirty(self, partition: Any) -> None:
@@ -72,9 +75,13 @@ class FakeDirectoryCommitter:
         if self.failure is not None:
             raise self.failure
 
+    def hand_over(self, partition: Any) -> None:
+        self.waiters.hand_over(partition)
+
     def fail(self, error: StorageFailure) -> None:
         self.failure = error
         self._owner.on_failure(self.directory, error)
+        self.waiters.release(error)
 
     def sync(self) -> None:
         dirty, self.dirty = self.dirty, {}
@@ -90,6 +97,8 @@ class FakeDirectoryCommitter:
         for partition, ticket in tickets:
             if ticket is not None:
                 partition.on_durable()
+        waiters, self.waiters = self.waiters, SyncWaiters()
+        waiters.release(None)
 
 
 class FakeCommitter:

@@ -17,13 +17,13 @@ from collections import ChainMap
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from odradek.broker.coordinator.answers import NO_TIMEOUT_MS
 from odradek.broker.coordinator.batches import marker_batch
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
+from odradek.broker.replica.waiting.awaited_sync import NO_TIMEOUT_MS
 from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -195,9 +195,7 @@ class LogMarkerWriter:
         if pending is None:
             return codes
         answer = AwaitedAppend(codes, result, lambda failed: {key: failed.error_code})
-        manager.appends.awaiting.add(
-            partition, answer, pending.until, NO_TIMEOUT_MS, now_ms
-        )
+        manager.appends.awaiting.add_patient(partition, answer, pending.until, now_ms)
         return answer
 
     def _append_to_logs(

@@ -135,7 +135,8 @@ class UsualCommit:
         else:
             self._learn(frame)
             return None
-        if self._is_gone(head):
+        version = self._services.metadata.index_version
+        if head.seen_version != version and self._is_gone(head):
             del self._heads[rest]  # a topic of the same name is learnt anew
             return None
         offsets = fields[shape.offsets]

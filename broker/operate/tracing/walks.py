@@ -26,6 +26,7 @@ from odradek.broker.replica.partition.fetch_reader import FetchReader, read_part
 from odradek.broker.replica.partition.partition import ACKS_ALL, Partition
 from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.replica.waiting.awaited_appends import AwaitingAppends
+from odradek.broker.replica.waiting.awaited_sync import AwaitedSync
 from odradek.broker.replica.waiting.delayed_fetch import DelayedFetch, WaitingFetches
 from odradek.broker.replica.waiting.delayed_produce import DelayedProduce
 from odradek.broker.requests.dispatch import Dispatcher
@@ -145,6 +146,7 @@ APPEND = (
         lambda at: f"{at['self'].directory.name} has unsynced records",
     ),
     Station(AwaitingAppends.add, _waits_for_sync),
+    Station(AwaitedSync.add, lambda _: "its answer waits for the next sync"),
     Station(
         DelayedProduce.__init__,
         lambda at: f"its answer waits for {_plural(len(at['pending']), 'partition')}",

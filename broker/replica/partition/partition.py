@@ -52,7 +52,6 @@ class Partition:
     __slots__ = (
         "_first_dirty_ms",
         "_host",
-        "_is_dirty",
         "_verifications",
         "append_count",
         "awaited",
@@ -62,6 +61,7 @@ class Partition:
         "failed_fetch_count",
         "fetch_count",
         "has_flush_options",
+        "is_dirty",
         "is_internal",
         "is_written",
         "leadership",
@@ -97,7 +97,7 @@ class Partition:
         self.replication: Replication | Followed | None = None
         self._verifications: VerificationStates | None = None  # while there is no log
         self._host = host
-        self._is_dirty, self._first_dirty_ms = False, 0
+        self.is_dirty, self._first_dirty_ms = False, 0
         self.update_config(config)
 
     def __repr__(self) -> str:
@@ -179,11 +179,9 @@ class Partition:
 
     def use_in_sync(self, in_sync: tuple[int, ...], partition_epoch: int) -> None:
         """These replicas are in sync from now on."""
-        self._use_replicas(
-            self.leadership.replicas._replace(
-                in_sync=in_sync, partition_epoch=partition_epoch
-            )
-        )
+        replicas = self.leadership.replicas
+        changed = replicas._replace(in_sync=in_sync, partition_epoch=partition_epoch)
+        self._use_replicas(changed)
 
     def refuse(self, error: KafkaError) -> None:
         """Serve nothing any more: the partition is deleted, or its files are gone."""
@@ -192,6 +190,8 @@ class Partition:
 
     def check_all_waiting(self) -> None:
         """Have everybody look again who waits for anything here."""
+        if self.committer is not None:
+            self.committer.hand_over(self)
         self._host.check_all_waiting(self)
 
     def _use_replicas(self, replicas: ReplicaState) -> None:
@@ -283,7 +283,7 @@ class Partition:
 
     def follow_append(self, log: UnifiedLog, now_ms: int) -> None:
         """Batches were appended: let them be synced, and be seen when they may be."""
-        if not self._is_dirty:
+        if not self.is_dirty:
             self._become_dirty(now_ms)
         host = self._host
         if not host.bounds_by_durability:
@@ -296,7 +296,7 @@ class Partition:
             host.check_log_end_fetches(self)
 
     def _become_dirty(self, now_ms: int) -> None:
-        self._is_dirty = True
+        self.is_dirty = True
         self._first_dirty_ms = now_ms
         assert self.committer is not None
         self.committer.mark_dirty(self)
@@ -306,7 +306,7 @@ class Partition:
     def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
         log, config = self.view.log, self.config
-        if not self._is_dirty or log is None:
+        if not self.is_dirty or log is None:
             return False
         if (
             config.flush_messages > 1  # one is unsynced at least
@@ -322,7 +322,7 @@ class Partition:
 
     def begin_sync(self, with_snapshot: bool = False) -> Any:
         """The ticket of what is to be synced now; None when there is nothing."""
-        self._is_dirty = False
+        self.is_dirty = False
         if self.view.log is None or self.leadership.refusal is not None:
             return None
         return self.view.log.syncing.begin(with_snapshot)
@@ -371,8 +371,7 @@ class Partition:
         log = self.view.log
         if log is None:
             return False
-        is_bound = self._host.bounds_by_durability
-        own = log.durable_end if is_bound else log.end_metadata
+        own = log.durable_end if self._host.bounds_by_durability else log.end_metadata
         end: OffsetMetadata | int | None = own
         if self.replication is not None:
             end = self.replication.replicated_end(own)

@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.replica.partition.view import Until
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
 
+from .awaited_sync import NO_TIMEOUT_MS, AwaitedSync
 from .patience import append_timeout_ms
 from .purgatory import OPERATION, DelayedOperation
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.replica.partition.view import Until
     from odradek.broker.runtime.clock import Clock
 
     from .delayed_produce import AppendResult
@@ -183,8 +184,37 @@ class AwaitingAppends:
     """Puts appends that have to wait where they are answered together."""
 
     def __init__(self, waiting: Purgatory[TopicPartition], clock: Clock) -> None:
-        self._waiting = waiting
+        self.waiting = waiting
         self._clock = clock
+
+    def add_patient(
+        self,
+        partition: Partition,
+        append: AwaitedAppend,
+        until: Until,
+        now_ms: int,
+    ) -> None:
+        """``append`` waits, however long that takes.
+
+        Where a sync that is still to begin is all that it waits for, it waits for that,
+        with those to other partitions.
+        """
+        committer = partition.committer
+        if (
+            until is not Until.REPLICATED
+            or not partition.is_dirty  # else the next sync is for it, too
+            or not partition.is_written
+            or partition.replication is not None
+            or committer is None
+            or not committer.syncs_at_once
+            or committer.failure is not None
+        ):
+            self.add(partition, append, until, NO_TIMEOUT_MS, now_ms)
+            return
+        waiters = committer.waiters
+        if waiters.awaited is None:
+            waiters.awaited = AwaitedSync(self)
+        waiters.awaited.add(partition, append)
 
     def add(
         self,
@@ -212,7 +242,7 @@ class AwaitingAppends:
                 partition.awaited = group
             return
         group.appends.append(append)
-        self._waiting.delayed_count += 1
+        self.waiting.delayed_count += 1
 
     def add_alone(
         self,
@@ -224,7 +254,7 @@ class AwaitingAppends:
         """The same, among none: a repetition, whose offset was given long ago."""
         group = AwaitedAppends(partition, until, timeout_ms)
         group.appends.append(append)
-        waiting = self._waiting
+        waiting = self.waiting
         patience_ms = append_timeout_ms(partition, timeout_ms)
         waiting.watch(group, (partition.topic_partition,), patience_ms)
         group.open_until_ms = waiting.recent_until_ms

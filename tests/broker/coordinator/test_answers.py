@@ -42,6 +42,51 @@ async def test_answers_to_one_sync_wait_as_one(broker: TallyBroker) -> None:
     assert waiting.delayed_count == 0
 
 
+async def test_answers_of_several_shards_wait_for_one_sync(broker: TallyBroker) -> None:
+    waiting = broker.replicas.manager.produces
+    for key in "ab":
+        broker.add(key)
+    await broker.replicas.commit()  # their logs are there
+    answers = [broker.add("a"), broker.add("b"), broker.read("a"), broker.add("a")]
+    assert (waiting.delayed_count, waiting.watched_count) == (4, 0)
+    assert not any(answer.done() for answer in answers)
+    await broker.replicas.commit()
+    assert [answer.result() for answer in answers] == [2, 2, 2, 3]
+    assert waiting.delayed_count == 0
+
+
+async def test_a_reader_waits_for_a_sync_that_has_begun(broker: TallyBroker) -> None:
+    broker.add("a")
+    await broker.replicas.commit()
+    added = broker.add("a")
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    partition = broker.replicas.manager.partition(shard.topic_partition)
+    ticket = partition.begin_sync()
+    read = broker.read("a")  # no later sync is needed for what it tells
+    assert broker.replicas.manager.produces.watched_count == 1
+    ticket.run()
+    partition.finish_sync(ticket)
+    partition.on_durable()
+    assert read.result() == 2
+    await broker.replicas.commit()
+    assert added.result() == 2
+
+
+async def test_who_waits_for_a_sync_is_told_that_the_topic_is_gone(
+    broker: TallyBroker,
+) -> None:
+    for key in "ab":
+        broker.add(key)
+    await broker.replicas.commit()
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    gone, other = broker.add("a"), broker.add("b")
+    await broker.replicas.manager.stop([shard.topic_partition])
+    assert gone.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert not other.done()
+    await broker.replicas.commit()
+    assert other.result() == 2
+
+
 async def test_nothing_follows_what_is_not_durable(broker: TallyBroker) -> None:
     ran: list[str] = []
     answer = broker.add("a", then=lambda: ran.append("then"))

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.broker.coordinator import batches
 from odradek.broker.coordinator.batches import (
     BATCH_RESERVE,
     batch_of,
@@ -68,3 +69,14 @@ def test_a_batch_of_one_is_as_any_other(
 ) -> None:
     wanted = batch_of([(Counted("", 1), key, value)], None, now_ms)
     assert batch_of_one(key, value, now_ms) == wanted
+
+
+def test_only_short_keys_are_remembered() -> None:
+    kept = batches._known_before_value
+    kept.cache_clear()
+    size_max = batches._KEPT_KEY_SIZE_MAX
+    for size in (size_max, size_max + 1, 32_000):
+        key = b"k" * size
+        (record,) = iterate(batch_of_one(key, b"v", 77))
+        assert (record.key, record.value) == (key, b"v")
+    assert kept.cache_info().currsize == 1

@@ -115,8 +115,8 @@ def test_growing_from_a_preallocated_file_appends_behind_the_entries() -> None:
     index.seal()
     assert index.last == OffsetPosition(120, 900)
     assert index.size == 16
-    assert index._file is not None
-    assert index._file.size == 16
+    assert index.file is not None
+    assert index.file.size == 16
 
 
 def test_truncate_keeps_what_is_below() -> None:

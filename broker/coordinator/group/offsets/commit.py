@@ -9,7 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.group.classic.rebalance import renew_session
+from odradek.broker.coordinator.group.classic.rebalance import (
+    renew_session,
+    session_key,
+)
 from odradek.broker.coordinator.group.classic.validation import (
     check_generation,
     check_member,
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.shard import GroupShard
 
 NO_GENERATION = -1
+_RENEWING = (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE)
 NO_MEMBER_ID = ""
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 9
 
@@ -103,12 +107,19 @@ def check_may_commit(
     api_version: int,
 ) -> ClassicGroup | None:
     """See that this one may commit now. Its group, if that is a classic one."""
-    group = shard.group(committer.group_id)
+    group_id, generation_id, member_id, group_instance_id = committer
+    group = shard.groups.get(group_id)
     if group is not None:
-        check_committer(group, committer)
-    elif has_assigned_group(shard, committer.group_id):
+        if (  # else it is a member of a steady group, as most are
+            group.state is not ClassicState.STABLE
+            or member_id not in group.members
+            or generation_id != group.generation_id
+            or group_instance_id is not None
+        ):
+            check_committer(group, committer)
+    elif has_assigned_group(shard, group_id):
         check_assigned(shard, committer, wanted, api_version)
-    elif committer.generation_id >= 0:
+    elif generation_id >= 0:
         if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
         raise IllegalGeneration
@@ -220,7 +231,8 @@ def check_assigned(
 def renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:
     """A member that commits is alive."""
     member = group.members.get(committer.member_id)
-    if member is not None and group.is_in(
-        ClassicState.STABLE, ClassicState.PREPARING_REBALANCE
-    ):
+    if member is None or group.state not in _RENEWING:
+        return
+    key = session_key(committer.group_id, committer.member_id)
+    if not shard.timers.put_off(key, member.session_timeout_ms):
         renew_session(shard, group, member)

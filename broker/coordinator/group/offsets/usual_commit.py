@@ -16,6 +16,7 @@ from odradek.broker.coordinator.group.state.records import (
     CommittedOffset,
     OffsetRecord,
 )
+from odradek.broker.coordinator.phase import Phase
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.plain.records import read_varint
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.batches import Encoded
     from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.broker.coordinator.runtime import CoordinatorRuntime
+    from odradek.broker.coordinator.shard import Shard
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topic_index import TopicIndex
 
@@ -57,6 +59,8 @@ class UsualOffsets:
         "api_version",
         "committer",
         "partitions",
+        "seen_version",
+        "shard",
         "wanted",
     )
 
@@ -70,6 +74,8 @@ class UsualOffsets:
         self.committer = committer
         self.api_version = api_version
         self.partitions = tuple(partitions)
+        self.seen_version = -1  # of the topics, when these were looked for last
+        self.shard: Shard[GroupShard] | None = None  # that has had it last
         self.wanted = [
             WantedOffset(topic.name, index, 0, -1, "", topic.topic_id)
             for topic, index in partitions
@@ -81,7 +87,12 @@ class UsualOffsets:
 
     def is_current(self, topics: TopicIndex) -> bool:
         """Whether its topics are those of these names still."""
-        return all(topics.get(topic.name) is topic for topic, _ in self.partitions)
+        version = topics.index_version
+        if self.seen_version != version:
+            if any(topics.get(topic.name) is not topic for topic, _ in self.partitions):
+                return False
+            self.seen_version = version
+        return True
 
     def batch(self, numbers: Sequence[tuple[int, int]], now_ms: int) -> memoryview:
         """The batch; ``numbers`` are offset and leader epoch of each partition."""
@@ -120,8 +131,11 @@ def commit(
     """
     committer = usual.committer
     try:
-        shard = runtime.shard(runtime.partition_of(committer.group_id))
-        shard.check_active()
+        shard = usual.shard
+        if shard is None or shard.phase is not Phase.ACTIVE:  # else it is the one still
+            shard = runtime.shard(runtime.partition_of(committer.group_id))
+            shard.check_active()
+            usual.shard = shard
         group = check_may_commit(
             shard.state, committer, usual.wanted, usual.api_version
         )

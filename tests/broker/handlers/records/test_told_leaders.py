@@ -4,6 +4,7 @@ import pytest
 
 from odradek.broker.handlers.records.fetch import handle_fetch
 from odradek.broker.handlers.records.produce import handle_produce
+from odradek.broker.handlers.records.usual_produce import ProduceHead
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.produce import ProduceResponse
 from odradek.protocol.topic_partition import TopicPartition
@@ -39,6 +40,21 @@ async def test_a_producer_is_told_who_leads_instead(
         assert [(x.node_id, x.host) for x in told.node_endpoints] == (
             [(LEADER, "other")] if leader == LEADER else []
         )
+
+
+async def test_the_short_way_leaves_that_to_the_long_one(tmp_path: Path) -> None:
+    """Nothing is done, and nothing counted, before the long way is asked."""
+    async with replicas(tmp_path) as broker:
+        await broker.create_topic()
+        partition = broker.manager.partition(TopicPartition("t", 0))
+        asked = produces.request(("t", 0, batch_of(b"v")))
+        head = ProduceHead(9, "client", asked, "t")
+        appends = broker.manager.appends
+        assert appends.append_one(head, memoryview(bytearray(batch_of(b"v"))), 7)
+        partition.make_follower(led_by(LEADER, leader_epoch=EPOCH))
+        batch = memoryview(bytearray(batch_of(b"v")))
+        assert appends.append_one(head, batch, 8) is None
+        assert partition.refused is None
 
 
 @pytest.mark.parametrize(("version", "leader"), [(15, -1), (16, LEADER)])

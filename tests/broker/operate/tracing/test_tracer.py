@@ -291,7 +291,7 @@ async def test_a_commit(tmp_path: Path) -> None:
             "Partition.append_usual",
             "OsFile.append",
             "Shard._replay",
-            "AwaitingAppends.add",
+            "AwaitedSync.add",
             "ResponseQueue.park",
             "ResponseQueue._drain",
         ]
