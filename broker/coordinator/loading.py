@@ -16,7 +16,7 @@ from odradek.broker.runtime.logs import counted
 from odradek.protocol.control_records import read_marker
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import scan
-from odradek.protocol.records import iterate
+from odradek.protocol.records import iterate, uncompressed
 from odradek.storage.files.files import ColdRead
 from odradek.storage.values.log_read import FetchIsolation
 
@@ -132,9 +132,19 @@ class Loader:
                 self._end_transaction(header, batch)
             elif not header.records_count:  # in the place of a damaged batch
                 self._has_hole = True
+            elif (taken := self._take_opened(header, batch)) is not None:
+                await self._go_through(taken)
             else:
                 await self._replay_in_turns(header, batch)
             position, offset = position + header.size, header.next_offset
+
+    def _take_opened(
+        self, header: BatchHeader, batch: memoryview
+    ) -> TakenBatches | None:
+        """A compressed batch as if it were none: Apache Kafka may have written it."""
+        if self._taker is None or not header.compression or header.is_transactional:
+            return None
+        return self._taker.take_batches(bytes(uncompressed(batch, header)), 0)
 
     async def _go_through(self, taken: TakenBatches) -> None:
         for step, _ in enumerate(taken.steps):

@@ -20,6 +20,7 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, marker_of
 
 NAME = "a"
+CODECS = range(5)  # none, gzip, Snappy, LZ4, Zstandard
 
 
 def append(broker: TallyBroker, batch: bytes | bytearray | memoryview) -> None:
@@ -130,7 +131,7 @@ async def test_others_have_their_turn_while_many_records_are_replayed(
 
 
 class TakingTallies(Tallies):
-    """Takes up to two batches without a transaction together, in steps of a record."""
+    """Takes up to two plain batches together, in steps of a record."""
 
     def __init__(self, shard: Shard[Tallies]) -> None:
         super().__init__(shard)
@@ -138,7 +139,8 @@ class TakingTallies(Tallies):
 
     def take_batches(self, data: bytes, position: int) -> TakenBatches | None:
         found = itertools.takewhile(
-            lambda each: not each[1].is_transactional, scan(data[position:])
+            lambda each: not (each[1].is_transactional or each[1].compression),
+            scan(data[position:]),
         )
         batches = list(itertools.islice(found, 2))
         if not batches:
@@ -180,6 +182,26 @@ async def test_batches_are_taken_together_where_the_state_can(
     assert state.counts == {"0": 5, "1": 1, "2": 1, "a": 1}
     assert state.ended == [(7, True)]
     assert loader.record_count == 8
+
+
+async def test_compressed_batches_are_taken_as_all_others(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        some = [NewRecord(b"%d" % number, b"1") for number in range(9)]
+        for compression in CODECS:
+            append(broker, build_batch(some, compression=compression))
+        transaction = {"producer_id": 7, "producer_epoch": 0, "is_transactional": True}
+        append(broker, build_batch(some, compression=1, **transaction))
+        append(broker, marker_of(7, commits=True))
+        await broker.replicas.commit()
+        partition = broker.replicas.manager.partition(place(broker))
+        state = TakingTallies(broker.runtime.shard(place(broker).partition))
+        loader = Loader(partition, state, broker.replicas.threads, 1 << 20)
+        await loader.load()
+    count = 9 * len(CODECS)
+    assert state.taken == list(range(count))
+    assert state.counts == {str(number): 1 for number in range(9)}
+    assert state.ended == [(7, True)]
+    assert loader.record_count == count + 9
 
 
 async def test_damage_costs_its_batch_and_nothing_else(tmp_path: Path) -> None:
