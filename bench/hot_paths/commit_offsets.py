@@ -1,7 +1,7 @@
 """Whole OffsetCommits without sockets: from received bytes to those of the answer.
 
-What the usual consumer sends, which takes a short way, and the same with a note beside
-an offset, which takes the long one.
+What the usual consumer sends, which takes a short way, and the same with a long note
+beside an offset, which takes the long one.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def cases() -> Iterator[Case]:
             for label, count, note in (
                 ("1 partition", 1, ""),
                 ("12 partitions", 12, ""),
-                ("1 partition with a note", 1, "note"),
+                ("1 partition with a long note", 1, "note" * 50),
             ):
                 request = commit_bytes(count, note)
                 if durability == "none":

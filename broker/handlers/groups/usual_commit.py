@@ -1,7 +1,8 @@
 """Answers, on a short way, the OffsetCommit that a consumer sends again and again.
 
-It names the same partitions as the last time, without metadata: only offsets and leader
-epochs change. So all the other bytes are decoded once, and known from then on.
+It names the same partitions as the last time, with the same notes or none: only
+offsets and leader epochs change. So all the other bytes are decoded once, and known
+from then on.
 Everything else, and whatever is wrong with it, is left to `offset_commit`.
 """
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 FIRST_VERSION = 2
 
 _SIZE_MAX = 4096
+_NOTE_SIZE_MAX = 100  # franz-go writes there who it is
 _CORRELATION_POSITION, _ID_POSITION = 4, 8  # in a frame; behind it the client's id
 _FRAME_LENGTH = 4
 _FIRST_VERSION_WITH_EPOCHS = 6
@@ -59,7 +61,7 @@ class CommitHead(UsualOffsets):
         self,
         version: int,
         request: OffsetCommitRequest,
-        partitions: list[tuple[Topic, int]],
+        partitions: list[tuple[Topic, int, str]],
     ) -> None:
         committer = Committer(
             request.group_id,
@@ -179,7 +181,7 @@ class UsualCommit:
         self._heads[rest] = CommitHead(self._version, request, partitions)
         return True
 
-    def _partitions(self, request: OffsetCommitRequest) -> list[tuple[Topic, int]]:
+    def _partitions(self, request: OffsetCommitRequest) -> list[tuple[Topic, int, str]]:
         """What it names; nothing if that is not the usual, or not allowed."""
         allows, metadata = self._ways.allows, self._services.metadata
         if request.retention_time_ms != _NO_RETENTION or not allows(
@@ -197,11 +199,12 @@ class UsualCommit:
             ):
                 return []
             for each in asked.partitions:
-                if each.committed_metadata or not (
+                note = each.committed_metadata or ""
+                if len(note) > _NOTE_SIZE_MAX or not (
                     0 <= each.partition_index < len(topic.partitions)
                 ):
                     return []
-                found.append((topic, each.partition_index))
+                found.append((topic, each.partition_index, note))
         return found
 
     def _shape_of(

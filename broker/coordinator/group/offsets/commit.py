@@ -138,7 +138,7 @@ def offset_records(
     codes: list[int] = []
     records: list[OffsetRecord] = []
     for each in wanted:
-        if each.metadata and _utf16_length(each.metadata) > size_max:
+        if each.metadata and utf16_length(each.metadata) > size_max:
             codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
         codes.append(ErrorCode.NONE)
@@ -154,7 +154,7 @@ def offset_records(
     return codes, records
 
 
-def _utf16_length(text: str) -> int:
+def utf16_length(text: str) -> int:
     """What Apache Kafka counts against ``offset.metadata.max.bytes``."""
     return len(text) + sum(character > "\uffff" for character in text)
 

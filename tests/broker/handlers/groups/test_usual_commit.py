@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,11 +14,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.handlers.groups import usual_commit
+from odradek.broker.handlers.groups.offset_commit import FIRST_VERSION_WITH_TOPIC_IDS
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
 from odradek.broker.requests import known_requests
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.requests.short_ways import ShortWays
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_request,
+)
 from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.groups import (
     JoinGroupRequest,
@@ -32,6 +42,8 @@ from odradek.protocol.messages.offsets import (
     OffsetCommitResponse,
 )
 from odradek.protocol.topic_partition import TopicPartition
+from tests.fakes.recorded import recorded
+from tests.fakes.replicas import replicas
 from tests.fakes.two_ways import LIMITS, Way, two_ways
 
 FIRST, LAST = usual_commit.FIRST_VERSION, OffsetCommitRequest.max_version
@@ -342,3 +354,41 @@ async def test_few_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert known is not None
         assert len(known[1]._heads) <= 3  # type: ignore[attr-defined]
         assert ways[0].short_count > 0
+
+
+async def test_what_clients_commit_is_usual(tmp_path: Path) -> None:
+    known = Counter[str]()
+    async with replicas(tmp_path) as broker:
+        services, connection = broker.services, ConnectionInfo()
+        for client, version, frame in recorded(ApiKey.OFFSET_COMMIT):
+            _, position = decode_request_header(frame)
+            asked, _ = decoder(OffsetCommitRequest, version)(frame, position)
+            for topic in asked.topics:
+                with pytest.MonkeyPatch.context() as patch:
+                    if services.metadata.by_id(topic.topic_id) is None:
+                        name, chosen = topic.name, topic.topic_id
+                        if version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                            name = f"by-id-{chosen.hex()}"
+                            target = "odradek.broker.metadata.topics.random_uuid"
+                            patch.setattr(target, lambda it=chosen: it)
+                        if services.metadata.get(name) is None:
+                            await broker.create_topic(name, 12)
+            short = usual_commit.UsualCommit(services, version, ShortWays(""))
+            assert short(connection, frame) is None, "it is learnt"
+            known[client] += len(short._heads)
+    assert known == {
+        "aiokafka": 1,
+        "franz-go": 1,
+        "java-clients": 2,
+        "kafka-python": 1,
+        "librdkafka": 1,
+    }
+
+
+async def test_a_note_that_is_too_long_is_refused_each_time(tmp_path: Path) -> None:
+    async with ways_of(tmp_path, offset_metadata_max_bytes=4) as ways:
+        for note in ["1234", "12345"] * 3:
+            answer = await ask_both(ways, LAST, request(("t", 0, 7, -1, note)))
+            too_long = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            assert codes(LAST, answer) == [too_long if len(note) > 4 else 0]
+        assert ways[0].short_count

@@ -16,20 +16,26 @@ NUMBERS = st.tuples(
 @given(
     st.text(max_size=200),
     st.lists(
-        st.tuples(st.sampled_from(["t", "t" * 249]), st.integers(0, 1000), NUMBERS),
+        st.tuples(
+            st.sampled_from(["t", "t" * 249]),
+            st.integers(0, 1000),
+            NUMBERS,
+            st.just("") | st.text(max_size=150),
+        ),
         min_size=1,
         max_size=150,
     ),
     st.integers(0, 1 << 45),
 )
 def test_numbers_are_put_where_they_belong(
-    group_id: str, wanted: list[tuple[str, int, tuple[int, int]]], now_ms: int
+    group_id: str, wanted: list[tuple[str, int, tuple[int, int], str]], now_ms: int
 ) -> None:
     partitions = [
-        (Topic(name, bytes(range(1, 17)), []), index) for name, index, _ in wanted
+        (Topic(name, bytes(range(1, 17)), []), index, note)
+        for name, index, _, note in wanted
     ]
     usual = UsualOffsets(Committer(group_id), partitions, 9)
-    numbers = [each for _, _, each in wanted]
+    numbers = [each for _, _, each, _ in wanted]
     records = usual.records(numbers, now_ms)
     assert [record.partition for record in records] == [each[1] for each in wanted]
     assert [record.committed and record.committed[:2] for record in records] == numbers
