@@ -13,7 +13,6 @@ from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
     NotCoordinator,
-    NotLeaderOrFollower,
 )
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.tally import (
@@ -24,6 +23,7 @@ from tests.broker.coordinator.tally import (
     refuse,
     tally_broker,
 )
+from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.led_with_another import OTHER, US, LedWithAnother
 from tests.patience import PATIENCE_S
@@ -153,7 +153,7 @@ async def test_a_partition_that_was_given_to_others_is_not_loaded(
     """The controllers know nothing of it, or of us in it."""
     async with tally_broker(tmp_path) as broker:
         partition = broker.replicas.manager.partition(place_of(broker, "a"))
-        partition.refuse(NotLeaderOrFollower())
+        partition.make_follower(led_by(OTHER))
         answer: Any = broker.read("a")
         assert answer.code == ErrorCode.NOT_COORDINATOR
         broker.runtime.load_all()
