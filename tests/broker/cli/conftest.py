@@ -22,8 +22,7 @@ AT_ONCE = (
 @pytest.fixture(scope="session")
 def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp("groups") / "data"
-    keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
-    with running_broker(data_dir, *keep, *AT_ONCE, *NO_VERIFICATION) as process:
+    with running_broker(data_dir, *AT_ONCE, *NO_VERIFICATION) as process:
         yield process
         assert "Traceback" not in process.log()
 
