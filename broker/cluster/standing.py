@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .membership import Stage
+from .registration.membership import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .fetchers.fetchers import Fetchers
-    from .member import Member
     from .peers import IsrCounts
+    from .registration.member import Member
 
 # As Apache Kafka numbers what a broker does.
 _STATES: Final = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.adoption.check import has_catalog, with_known_identity
 from odradek.broker.cluster.features import why_not_in
-from odradek.broker.cluster.metadata_log import MetadataLog
+from odradek.broker.cluster.images.metadata_log import MetadataLog
 from odradek.broker.config.cluster_options import cluster_options
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.address import Address

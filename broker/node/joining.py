@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from odradek.broker.cluster.directories.told_directories import ToldDirectories
     from odradek.broker.cluster.fetchers.fetchers import Fetchers
     from odradek.broker.cluster.forwarding import Look
-    from odradek.broker.cluster.given_away import GivenAway
-    from odradek.broker.cluster.kept_epoch import KeptEpoch
-    from odradek.broker.cluster.member import Member
-    from odradek.broker.cluster.member_topics import MemberTopics
-    from odradek.broker.cluster.membership import Identity
+    from odradek.broker.cluster.images.given_away import GivenAway
+    from odradek.broker.cluster.images.member_topics import MemberTopics
+    from odradek.broker.cluster.images.publisher import Publisher
     from odradek.broker.cluster.peers import Peers
-    from odradek.broker.cluster.publisher import Publisher
+    from odradek.broker.cluster.registration.kept_epoch import KeptEpoch
+    from odradek.broker.cluster.registration.member import Member
+    from odradek.broker.cluster.registration.membership import Identity
     from odradek.broker.cluster.throttles import Throttles
     from odradek.broker.cluster.view import ClusterView
     from odradek.broker.config.cluster_options import ClusterOptions
@@ -51,10 +51,10 @@ class Joining:
     """The broker's place in its cluster, from the start to the stop."""
 
     def __init__(self, config: BrokerConfig, services: Parts) -> None:
-        from odradek.broker.cluster.kept_epoch import KeptEpoch
-        from odradek.broker.cluster.member import Member
-        from odradek.broker.cluster.member_topics import MemberTopics
+        from odradek.broker.cluster.images.member_topics import MemberTopics
         from odradek.broker.cluster.peers import Peers
+        from odradek.broker.cluster.registration.kept_epoch import KeptEpoch
+        from odradek.broker.cluster.registration.member import Member
         from odradek.broker.cluster.throttles import make_throttles
         from odradek.broker.replica.decisions import Decisions
         from odradek.client.address import Address
@@ -120,7 +120,7 @@ class Joining:
         )
 
     def _make_publisher(self) -> Publisher:
-        from odradek.broker.cluster.publisher import Publisher
+        from odradek.broker.cluster.images.publisher import Publisher
 
         services = self._services
         return Publisher(
@@ -147,7 +147,7 @@ class Joining:
         )
 
     def _identity(self, config: BrokerConfig) -> Identity:
-        from odradek.broker.cluster.membership import Identity
+        from odradek.broker.cluster.registration.membership import Identity
 
         directories = self._services.log_manager.directories
         usable = [each for each in directories if each.failure is None]
@@ -255,7 +255,7 @@ class Joining:
         Raises:
             StartError: they keep us away from clients.
         """
-        from odradek.broker.cluster.membership import Stage
+        from odradek.broker.cluster.registration.membership import Stage
 
         self._go_on(self._peers.run(), "in-sync replicas")
         self._services.scheduler.every(
@@ -347,7 +347,7 @@ class Joining:
 
 
 def _given_away_of(services: Parts) -> GivenAway:
-    from odradek.broker.cluster.given_away import GivenAway
+    from odradek.broker.cluster.images.given_away import GivenAway
 
     return GivenAway(
         services.metadata,

@@ -337,7 +337,7 @@ def topics_of(config: BrokerConfig, catalog: Catalog) -> Topics:
     """The topics: our own, or those of a cluster."""
     if not config.is_member:
         return Topics(catalog)
-    from odradek.broker.cluster.member_topics import MemberTopics
+    from odradek.broker.cluster.images.member_topics import MemberTopics
 
     return MemberTopics(catalog, config)
 

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from odradek.broker.cluster.member import Member
-from odradek.broker.cluster.membership import Identity
+from odradek.broker.cluster.registration.member import Member
+from odradek.broker.cluster.registration.membership import Identity
 from odradek.broker.config.cluster_options import ClusterOptions
 from odradek.broker.quorum.image.image import Endpoint, MetadataImage
 from odradek.broker.runtime.bugs import Bugs

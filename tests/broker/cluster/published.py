@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from odradek.broker.cluster.member_topics import MemberTopics
-from odradek.broker.cluster.publisher import Publisher
+from odradek.broker.cluster.images.member_topics import MemberTopics
+from odradek.broker.cluster.images.publisher import Publisher
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.resource_options import ResourceOptions

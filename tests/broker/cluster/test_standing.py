@@ -3,8 +3,8 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.cluster.membership import Stage
 from odradek.broker.cluster.peers import IsrCounts
+from odradek.broker.cluster.registration.membership import Stage
 from odradek.broker.cluster.standing import Standing
 
 

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from odradek.broker.cluster.member_topics import MemberTopics
-from odradek.broker.cluster.membership import Identity, Stage
+from odradek.broker.cluster.images.member_topics import MemberTopics
+from odradek.broker.cluster.registration.membership import Identity, Stage
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.topics import Topics

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.cluster.heartbeats import Heartbeats
+from odradek.broker.cluster.registration.heartbeats import Heartbeats
 from odradek.broker.operate.metrics.cluster_families import cluster_families
 from odradek.broker.operate.metrics.exposition import exposition
 from tests.broker.operate.metrics.served import Samples, read

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.broker.cluster.membership import (
+from odradek.broker.cluster.registration.membership import (
     NEXT,
     Identity,
     Membership,

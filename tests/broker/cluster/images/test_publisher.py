@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cluster.metadata_log import NOWHERE, LogPosition
+from odradek.broker.cluster.images.metadata_log import NOWHERE, LogPosition
 from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaKey
 from odradek.broker.metadata.features import SHARE_VERSION, Features
 from odradek.broker.metadata.resource_options import (
@@ -211,7 +211,7 @@ async def test_what_no_record_was_about_is_not_looked_at(
             raise AssertionError("nothing has changed")
 
         for name in ("_options_in", "_quotas_in", "_credentials_in"):
-            monkeypatch.setattr(f"odradek.broker.cluster.publisher.{name}", look)
+            monkeypatch.setattr(f"odradek.broker.cluster.images.publisher.{name}", look)
         before, at.image = at.image, at.image._replace(offset=100)
         await at.publisher.publish(before, at.image)
         assert at.resources.of_brokers(US)[0] == {"log.retention.ms": "5"}

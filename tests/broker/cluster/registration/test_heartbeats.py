@@ -1,4 +1,4 @@
-from odradek.broker.cluster.heartbeats import Heartbeats
+from odradek.broker.cluster.registration.heartbeats import Heartbeats
 
 
 def test_an_answer_that_comes_after_two_intervals_is_late() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.broker.cluster.usable_options import UsableOptions
+from odradek.broker.cluster.images.usable_options import UsableOptions
 
 
 def test_what_cannot_be_used_is_left_out_and_told_once(

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from odradek.broker.cluster.applied_image import AppliedImage
-from odradek.broker.cluster.metadata_log import ReadImage
+from odradek.broker.cluster.images.applied_image import AppliedImage
+from odradek.broker.cluster.images.metadata_log import ReadImage
 from odradek.broker.quorum.image.image import EMPTY, MetadataImage
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import SystemClock

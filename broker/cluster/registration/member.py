@@ -11,6 +11,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from odradek.broker.cluster.controller_channel import ControllerChannel
+from odradek.broker.cluster.features import why_not_in
+from odradek.broker.cluster.images.applied_image import AppliedImage
+from odradek.broker.cluster.images.metadata_log import NOWHERE, LogPosition, MetadataLog
 from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import InconsistentClusterId, KafkaError, MalformedRequest
@@ -21,16 +25,13 @@ from odradek.protocol.messages.brokers import (
     BrokerRegistrationResponse,
 )
 
-from .applied_image import AppliedImage
-from .controller_channel import ControllerChannel
-from .features import why_not_in
 from .heartbeats import Heartbeats
 from .membership import Membership, NotAdmitted, Stage
-from .metadata_log import NOWHERE, LogPosition, MetadataLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
+    from odradek.broker.cluster.images.applied_image import Apply
     from odradek.broker.config.cluster_options import ClusterOptions
     from odradek.broker.quorum.image.image import MetadataImage
     from odradek.broker.runtime.bugs import Bugs
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.alter_partition import AlterPartitionRequest
     from odradek.protocol.schema import Request, Response
 
-    from .applied_image import Apply
     from .membership import Identity
 
 _Response = TypeVar("_Response", bound="Response")

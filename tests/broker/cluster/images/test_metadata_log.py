@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.metadata_log import NOWHERE, LogPosition, MetadataLog
+from odradek.broker.cluster.images.metadata_log import NOWHERE, LogPosition, MetadataLog
 from odradek.broker.runtime.start_error import StartError
 from odradek.client.address import Address
 from odradek.protocol.errors import InconsistentClusterId, SaslAuthenticationFailed

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.member_topics import MemberTopics
+from odradek.broker.cluster.images.member_topics import MemberTopics
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.auto_create import new_topic
 from odradek.broker.metadata.catalog.catalog import Catalog
@@ -151,7 +151,7 @@ async def test_what_is_being_made_is_not_asked_for_again(tmp_path: Path) -> None
 async def test_nobody_waits_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.broker.cluster.member_topics._PATIENCE_S", 0)
+    monkeypatch.setattr("odradek.broker.cluster.images.member_topics._PATIENCE_S", 0)
     async with member(tmp_path) as (topics, controller):
         controller.gate = asyncio.Event()
         for _ in range(2):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, Protocol
 
+from odradek.broker.cluster.features import CLAIMED
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.features import KRAFT_VERSION, METADATA_VERSION
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
@@ -25,7 +26,6 @@ from odradek.protocol.errors import KafkaError, KafkaStorageError
 from odradek.protocol.scram import Mechanism
 from odradek.protocol.topic_partition import TopicPartition
 
-from .features import CLAIMED
 from .metadata_log import LogPosition
 from .usable_options import UsableOptions
 

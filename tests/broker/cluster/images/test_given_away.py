@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cluster.given_away import GivenAway
+from odradek.broker.cluster.images.given_away import GivenAway
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
 from odradek.broker.metadata.topic import NewTopic
 from odradek.protocol.errors import KafkaStorageError

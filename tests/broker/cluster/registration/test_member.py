@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cluster.membership import Stage
-from odradek.broker.cluster.metadata_log import LogPosition
+from odradek.broker.cluster.images.metadata_log import LogPosition
+from odradek.broker.cluster.registration.membership import Stage
 from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.image.image import MetadataImage
 from odradek.broker.runtime.bugs import Bugs

@@ -14,6 +14,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from odradek.broker.cluster.features import CLAIMED
 from odradek.protocol.errors import ErrorCode, error_class
 from odradek.protocol.messages.brokers import (
     BrokerFeature,
@@ -23,8 +24,6 @@ from odradek.protocol.messages.brokers import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
-
-from .features import CLAIMED
 
 if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import BrokerImage, Endpoint

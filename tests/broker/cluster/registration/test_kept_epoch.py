@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cluster.kept_epoch import KeptEpoch
+from odradek.broker.cluster.registration.kept_epoch import KeptEpoch
 from odradek.broker.metadata.catalog.recovery import CATALOG
 from odradek.broker.replica.decisions import Decisions
 from odradek.protocol.errors import NotLeaderOrFollower

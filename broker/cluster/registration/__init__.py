@@ -1,0 +1,1 @@
+"""Being a broker of the controllers: registered, heard of, let in, and leaving."""
