@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
 from odradek.broker.replica.partition.replication import Replication
-from odradek.protocol.errors import KafkaError, MalformedRequest
+from odradek.protocol.errors import KafkaError
 
+from .asked_in_turn import AskedInTurn
 from .isr_changes import IsrChanges
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Peers:
         self._bugs = bugs
         self.counts = IsrCounts()
         self._changes = IsrChanges(node_id)
-        self._is_wanted = asyncio.Event()
+        self.asked = AskedInTurn(self, "in-sync replicas", clock, bugs)
 
     def now_ms(self) -> int:
         """The time, for lags."""
@@ -119,7 +119,7 @@ class Peers:
 
         number = partition.topic_partition.partition
         self._changes.propose(partition.topic_id, number, proposal, on_answer)
-        self._is_wanted.set()
+        self.asked.want()
 
     def note_recovered(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
@@ -138,7 +138,7 @@ class Peers:
                 self._clock.call_later(_RECOVERED_AGAIN_MS, again)
 
         self._changes.propose_besides(topic_id, number, decided, on_answer)
-        self._is_wanted.set()
+        self.asked.want()
 
     def _is_recovering(
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
@@ -152,29 +152,16 @@ class Peers:
             and found.partition_epoch == decided.partition_epoch
         )
 
-    async def run(self) -> None:
-        """Ask the controller for what is proposed, as long as somebody proposes."""
-        while True:
-            await self._is_wanted.wait()
-            self._is_wanted.clear()
-            try:
-                wait_ms = await self._ask()
-            except (OSError, KafkaError, MalformedRequest):
-                wait_ms = self._changes.lost()
-            except Exception as error:  # else nobody would ask ever again
-                self._bugs.record("in-sync replicas", error)
-                wait_ms = self._changes.lost()
-                self._is_wanted.set()
-            if wait_ms:
-                await self._clock.sleep(wait_ms)
-
-    async def _ask(self) -> int:
-        """Ask once. Returns after how many milliseconds to ask again."""
+    async def ask(self) -> int | None:
+        """Ask the controller for what is proposed."""
         request = self._changes.next_request(self._controller.broker_epoch)
         if request is None:
-            return 0
-        self._is_wanted.set()  # until nothing is left
+            return None
         return self._changes.take(await self._controller.alter_partitions(request))
+
+    def lost(self) -> int:
+        """It has not answered: what was proposed is proposed still."""
+        return self._changes.lost()
 
     def _broker(self, broker_id: int) -> BrokerImage | None:
         return self._source.image.brokers.get(broker_id)

@@ -239,7 +239,7 @@ class Joining:
             identity = membership.identity._replace(previous_epoch=NO_EPOCH)
             membership.identity = identity
         await self.member.join(self._publish, self._topics.read_until)
-        self._go_on(self._directories.run(), "places of partitions")
+        self._go_on(self._directories.asked.run(), "places of partitions")
 
     async def _publish(self, before: MetadataImage, after: MetadataImage) -> None:
         await self._publisher.publish(before, after)
@@ -257,7 +257,7 @@ class Joining:
         """
         from odradek.broker.cluster.registration.membership import Stage
 
-        self._go_on(self._peers.run(), "in-sync replicas")
+        self._go_on(self._peers.asked.run(), "in-sync replicas")
         self._services.scheduler.every(
             max(self._peers.lag_max_ms // 2, 1),
             "in-sync replicas",

@@ -8,12 +8,12 @@ told of that, or if it was the last one, the broker stops.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from odradek.protocol.errors import KafkaError, KafkaStorageError, MalformedRequest
+from odradek.broker.cluster.asked_in_turn import AskedInTurn
+from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsResponse,
 )
@@ -93,10 +93,9 @@ class ToldDirectories:
         self._source = source
         self._controller = controller
         self._clock = clock
-        self._bugs = bugs
         self._failure_timeout_ms = failure_timeout_ms
         self._assignments = Assignments(controller.node_id)
-        self._is_wanted = asyncio.Event()
+        self.asked = AskedInTurn(self, "places of partitions", clock, bugs)
         log_manager.directories.watcher = self
 
     # Where partitions are
@@ -124,7 +123,7 @@ class ToldDirectories:
             self._assignments.drop(topic_id, number)
         else:
             self._assignments.want(topic_id, number, found)
-            self._is_wanted.set()
+            self.asked.want()
 
     def _found(self, place: TopicPartition, known: bytes) -> bytes:
         """Where it is; what is ``known`` if it is nowhere yet, and may be put there."""
@@ -142,28 +141,19 @@ class ToldDirectories:
         except KafkaStorageError:
             return known
 
-    async def run(self) -> None:
-        """Tell the controllers, as long as there is something to tell."""
-        while True:
-            await self._is_wanted.wait()
-            self._is_wanted.clear()
-            request = self._assignments.next_request(self._controller.broker_epoch)
-            if request is None:
-                continue
-            self._is_wanted.set()  # until nothing is left
-            try:
-                response = await self._controller.ask_controller(
-                    request, AssignReplicasToDirsResponse
-                )
-            except (OSError, KafkaError, MalformedRequest):
-                wait_ms = self._assignments.lost()
-            except Exception as error:  # else nobody would be told ever again
-                self._bugs.record("places of partitions", error)
-                wait_ms = self._assignments.lost()
-            else:
-                wait_ms = self._assignments.take(response)
-            if wait_ms:
-                await self._clock.sleep(wait_ms)
+    async def ask(self) -> int | None:
+        """Tell the controllers what they do not know yet."""
+        request = self._assignments.next_request(self._controller.broker_epoch)
+        if request is None:
+            return None
+        response = await self._controller.ask_controller(
+            request, AssignReplicasToDirsResponse
+        )
+        return self._assignments.take(response)
+
+    def lost(self) -> int:
+        """They have not answered: they are told again."""
+        return self._assignments.lost()
 
     # Which of them fail
 

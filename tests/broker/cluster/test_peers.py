@@ -81,7 +81,7 @@ async def peers(
     source = SimpleNamespace(image=IMAGE)
     clock = clock or ShortClock()
     made = Peers(1, 30_000, source, controller, clock, bugs or Bugs())
-    running = asyncio.get_running_loop().create_task(made.run())
+    running = asyncio.get_running_loop().create_task(made.asked.run())
     try:
         async with asyncio.timeout(PATIENCE_S):
             yield made

@@ -85,7 +85,7 @@ async def test_a_start_that_fails_gives_away_what_the_broker_leads_already(
 
     made: Any = Joining.__new__(Joining)
     made._tasks = []
-    made._peers = SimpleNamespace(run=nothing, lag_max_ms=30_000)
+    made._peers = SimpleNamespace(asked=SimpleNamespace(run=nothing), lag_max_ms=30_000)
     made._services = SimpleNamespace(
         scheduler=SimpleNamespace(every=lambda *_: None), authorizer=None
     )
@@ -122,7 +122,7 @@ async def test_a_directory_that_fails_while_logs_are_looked_at_is_not_registered
     made._services = SimpleNamespace(replica_manager=None, bugs=None)
     made._topics = SimpleNamespace(read_until=None)
     made._epoch = SimpleNamespace(forget_if_lost=forget_if_lost)
-    made._directories = SimpleNamespace(run=nothing)
+    made._directories = SimpleNamespace(asked=SimpleNamespace(run=nothing))
     made.member = SimpleNamespace(membership=membership, join=nothing)
     await made.join()
     await asyncio.gather(*made._tasks)

@@ -108,7 +108,7 @@ class World:
 
     async def asked(self) -> list[bytes]:
         """What was told, once there is nothing left to tell."""
-        running = asyncio.get_running_loop().create_task(self.told.run())
+        running = asyncio.get_running_loop().create_task(self.told.asked.run())
         for _ in range(20):
             await asyncio.sleep(0)
         running.cancel()
