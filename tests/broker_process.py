@@ -39,6 +39,7 @@ class BrokerProcess:
         self.module = "odradek"
         self.environment = {**os.environ, "ODRADEK_LOOP": loop}
         self.is_forked = not IS_LONG and broker_forks.are_possible()
+        self.keeps_old_records = True
         self.port = 0
         self.ready_line = ""
         self.log_path = data_dir.with_name(data_dir.name + ".err")
@@ -58,7 +59,8 @@ class BrokerProcess:
         """Start, and wait for nothing."""
         arguments = ["serve", "--port", str(self.port)]
         arguments += ["--data-dir", str(self.data_dir)]
-        arguments += [f"-oexit.with.process={os.getpid()}", _KEEP, *self.options]
+        arguments += [f"-oexit.with.process={os.getpid()}"]
+        arguments += [_KEEP] * self.keeps_old_records + self.options
         is_usual = (self.module, self.environment) == self._usual
         with self.log_path.open("a") as log:
             if self.is_forked and is_usual:
@@ -130,11 +132,16 @@ def ended(process: subprocess.Popen[Any] | ForkedBroker) -> Iterator[None]:
 
 @contextlib.contextmanager
 def running_broker(
-    data_dir: Path, *options: str, loop: str = "uvloop", may_be_forked: bool = True
+    data_dir: Path,
+    *options: str,
+    loop: str = "uvloop",
+    may_be_forked: bool = True,
+    keeps_old_records: bool = True,
 ) -> Iterator[BrokerProcess]:
     """A broker for the length of a test; killed if the test did not stop it."""
     broker = BrokerProcess(data_dir, options, loop=loop)
     broker.is_forked &= may_be_forked
+    broker.keeps_old_records = keeps_old_records
     broker.start()
     try:
         yield broker

@@ -157,7 +157,7 @@ async def test_a_clean_stop_is_marked_when_the_last_sync_is_over(
         events.append("synced")
 
     async def release(committer: DirectoryCommitter) -> None:
-        await until(lambda: "marked" in events or committer._flush_waiters)
+        await until(lambda: "marked" in events or committer.waiters.have_flushes)
         may_end.set()
 
     async with running(tmp_path) as server:
