@@ -7,7 +7,7 @@ that what one waits for keeps nobody else.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.client.errors import Unreachable
@@ -24,6 +24,27 @@ if TYPE_CHECKING:
 _Response = TypeVar("_Response", bound="Response")
 
 _BACKOFF_MS: Final = 100
+
+
+class Controllers(Protocol):
+    """Who answers."""
+
+    async def ask_controller(
+        self, request: Request, response_class: type[_Response]
+    ) -> _Response:
+        """The answer of the controller that leads."""
+
+
+class Registered(Controllers, Protocol):
+    """The same, of a broker that they know."""
+
+    @property
+    def node_id(self) -> int:
+        """The id of this broker."""
+
+    @property
+    def broker_epoch(self) -> int:
+        """That of its registration."""
 
 
 class ControllerChannel:

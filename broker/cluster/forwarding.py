@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ipaddress
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from odradek.broker.cluster.controller_channel import Controllers
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import (
     ErrorCode,
@@ -25,12 +26,10 @@ from odradek.protocol.primitives import unsigned_varint
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from odradek.protocol.schema import Request, Response
+    from odradek.protocol.schema import Response
 
     SendOn = Callable[[Any, Any], Awaitable[bytes]]
     Look = Callable[[Any, Any, SendOn], Awaitable[Response | bytes]]
-
-_Response = TypeVar("_Response", bound="Response")
 
 FORWARDED: Final = frozenset(
     {
@@ -95,24 +94,19 @@ class Versions(NamedTuple):
     highest: int
 
 
-class Controllers(Protocol):
-    """Who answers."""
+class ForwardedTo(Controllers, Protocol):
+    """Who answers, and what they know."""
 
     @property
     def controller_versions(self) -> Mapping[int, tuple[int, int]]:
         """The lowest and highest version of each API of the one that leads."""
-
-    async def ask_controller(
-        self, request: Request, response_class: type[_Response]
-    ) -> _Response:
-        """The answer of the controller that leads."""
 
 
 class Forwarding:
     """Sends on what this broker does not decide."""
 
     def __init__(
-        self, controllers: Controllers, looks: Mapping[int, Look] | None = None
+        self, controllers: ForwardedTo, looks: Mapping[int, Look] | None = None
     ) -> None:
         """``looks`` answers requests of some APIs, or sends them on."""
         self._controllers = controllers

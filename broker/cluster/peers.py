@@ -144,8 +144,7 @@ class Peers:
         self, topic_id: bytes, number: int, decided: LeaderAndIsr
     ) -> bool:
         """Whether the controllers say so, and have decided nothing since."""
-        topic = self._source.image.topics.get(topic_id)
-        found = None if topic is None else topic.partitions.get(number)
+        found = self._source.image.partition(topic_id, number)
         return (
             found is not None
             and found.leader_recovery_state != 0

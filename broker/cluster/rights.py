@@ -6,7 +6,7 @@ The secret of a token is in no record: every broker computes it, of the same opt
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.broker.quorum.image.image import EMPTY
@@ -15,25 +15,14 @@ from odradek.protocol.errors import ErrorCode, KafkaError, MalformedRequest
 from odradek.protocol.messages.acls import DescribeAclsRequest, DescribeAclsResponse
 
 if TYPE_CHECKING:
+    from odradek.broker.cluster.controller_channel import Controllers
     from odradek.broker.metadata.acls import Acls
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.quorum.image.image import MetadataImage, TokenImage
-    from odradek.protocol.schema import Request, Response
-
-_Response = TypeVar("_Response", bound="Response")
 
 _ANY: Final = 1  # permission
 
 _logger = logging.getLogger(__name__)
-
-
-class Controllers(Protocol):
-    """Who answers."""
-
-    async def ask_controller(
-        self, request: Request, response_class: type[_Response]
-    ) -> _Response:
-        """The answer of the controller that leads."""
 
 
 async def publish_acls(acls: Acls, before: MetadataImage, after: MetadataImage) -> None:

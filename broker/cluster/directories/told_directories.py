@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol
 
 from odradek.broker.cluster.asked_in_turn import AskedInTurn
+from odradek.broker.cluster.controller_channel import Registered
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsResponse,
@@ -27,12 +28,9 @@ if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import HasImage
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
-    from odradek.protocol.schema import Request, Response
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_directory import LogDirectory
     from odradek.storage.directory.log_manager import LogManager
-
-_Response = TypeVar("_Response", bound="Response")
 
 # Ids that mean no directory: it was not said yet, or what was there is gone.
 UNASSIGNED: Final = bytes(16)
@@ -48,25 +46,12 @@ class Heartbeats(Protocol):
         """Whether they have heard that the directory has failed."""
 
 
-class Controller(Protocol):
+class Controller(Registered, Protocol):
     """Who is told."""
 
     @property
     def membership(self) -> Heartbeats:
         """This broker, as it tells of itself."""
-
-    @property
-    def node_id(self) -> int:
-        """The id of this broker."""
-
-    @property
-    def broker_epoch(self) -> int:
-        """That of its registration."""
-
-    async def ask_controller(
-        self, request: Request, response_class: type[_Response]
-    ) -> _Response:
-        """The answer of the controller that leads."""
 
     def lose_directory(self, directory_id: bytes) -> None:
         """Tell in heartbeats that it has failed."""

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from odradek.broker.cluster.controller_channel import Registered
 from odradek.broker.config.options.member import COPIES_IN_CLUSTER
 from odradek.broker.metadata.catalog.catalog import Change
 from odradek.broker.metadata.topic_names import (
@@ -88,21 +89,8 @@ _READ_UNTIL: Final = "metadata_log_read_until"  # epoch and offset
 _logger = logging.getLogger(__name__)
 
 
-class Controller(Protocol):
+class Controller(Registered, Protocol):
     """Whom topics and ids are asked of."""
-
-    @property
-    def node_id(self) -> int:
-        """The id of this broker."""
-
-    @property
-    def broker_epoch(self) -> int:
-        """That of its registration."""
-
-    async def ask_controller(
-        self, request: Request, response_class: type[_Response]
-    ) -> _Response:
-        """The answer of the controller that leads."""
 
     async def applied_until(
         self, is_there: Callable[[MetadataImage], bool], timeout_ms: int
