@@ -17,6 +17,7 @@ import hmac
 import re
 from base64 import b64decode, b64encode
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -32,21 +33,21 @@ _NAME = rb"(?:[^=,\0]|=2C|=3D)+"
 _PRINTABLE = rb"[!-+\--~]+"
 _BASE64 = rb"[A-Za-z0-9+/]+={0,2}"
 _EXTENSIONS = rb"(?:,[A-Za-z]+=[^,\0]+)*"
-_CLIENT_FIRST = re.compile(
+_CLIENT_FIRST = (
     rb"(?P<gs2>n,(?:a=(?P<authzid>" + _NAME + rb"))?,)"
     rb"(?P<bare>n=(?P<user>" + _NAME + rb"),r=(?P<nonce>" + _PRINTABLE + rb")"
     rb"(?P<extensions>" + _EXTENSIONS + rb"))"
 )
-_SERVER_FIRST = re.compile(
+_SERVER_FIRST = (
     rb"r=(?P<nonce>" + _PRINTABLE + rb"),s=(?P<salt>" + _BASE64 + rb"),"
     rb"i=(?P<iterations>[1-9][0-9]{0,8})" + _EXTENSIONS
 )
-_CLIENT_FINAL = re.compile(
+_CLIENT_FINAL = (
     rb"(?P<unproved>c=(?P<binding>" + _BASE64 + rb"),"
     rb"r=(?P<nonce>" + _PRINTABLE + rb")" + _EXTENSIONS + rb"),"
     rb"p=(?P<proof>" + _BASE64 + rb")"
 )
-_SERVER_FINAL = re.compile(
+_SERVER_FINAL = (
     rb"(?:v=(?P<signature>" + _BASE64 + rb")|e=(?P<error>[^,\0]+))" + _EXTENSIONS
 )
 _NO_BINDING = b"biws"  # "n,,"
@@ -166,7 +167,7 @@ def read_server_first(message: bytes, nonce: str) -> ServerFirst:
         ScramError: it is none, answers another one, or asks for too little hashing,
             which would make the password easy to guess for who listens, or too much.
     """
-    found = _SERVER_FIRST.fullmatch(message)
+    found = _matched(_SERVER_FIRST, message)
     if found is None:
         raise ScramError("what the server answered is no first message of SCRAM")
     if not found["nonce"].startswith(nonce.encode()):
@@ -189,7 +190,7 @@ def client_final(
     salted with what `read_server_first` found.
     """
     gs2_header, bare = first[:3], first[3:]  # as `client_first` begins
-    found = _SERVER_FIRST.fullmatch(server_first)
+    found = _matched(_SERVER_FIRST, server_first)
     assert found is not None
     unproved = b"c=" + b64encode(gs2_header) + b",r=" + found["nonce"]
     signed = b",".join((bare, server_first, unproved))
@@ -208,7 +209,7 @@ def check_server_final(message: bytes, server_signature: bytes) -> None:
         ScramRefused: it says that we do not.
         ScramError: it does not.
     """
-    found = _SERVER_FINAL.fullmatch(message)
+    found = _matched(_SERVER_FINAL, message)
     if found is None:
         raise ScramError("what the server answered is no last message of SCRAM")
     if found["error"] is not None:
@@ -227,7 +228,7 @@ def read_client_first(message: bytes) -> ClientFirst:
         ScramError: it is none, asks for channel binding, or for an extension that
             the RFC keeps for later and has refused until then.
     """
-    found = _CLIENT_FIRST.fullmatch(message)
+    found = _matched(_CLIENT_FIRST, message)
     if found is None:
         raise ScramError("no first message of SCRAM without channel binding")
     extensions: dict[str, str] = {}
@@ -255,7 +256,7 @@ def server_final(
     Raises:
         ScramError: it does not prove that the client knows the password.
     """
-    found = _CLIENT_FINAL.fullmatch(message)
+    found = _matched(_CLIENT_FINAL, message)
     if found is None:
         raise ScramError("no second message of SCRAM")
     if found["binding"] not in (_NO_BINDING, b64encode(first.gs2_header)):
@@ -275,6 +276,15 @@ def server_final(
     if not hmac.compare_digest(stored_key, keys.stored_key):
         raise ScramError("the proof does not fit")
     return b"v=" + b64encode(hmac.digest(keys.server_key, signed, algorithm))
+
+
+def _matched(pattern: bytes, message: bytes) -> re.Match[bytes] | None:
+    return _compiled(pattern).fullmatch(message)
+
+
+@cache  # four, a millisecond each: a start waits for none of them
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
 
 
 def _name(escaped: bytes) -> str:

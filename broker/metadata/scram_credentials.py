@@ -6,7 +6,6 @@ which a login can be checked, and which cannot be used to log in.
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,12 +41,16 @@ class ScramCredential(NamedTuple):
     @classmethod
     def read(cls, text: str) -> ScramCredential:
         """The credential as the catalogue has it."""
+        import json  # not before somebody has a password
+
         found = json.loads(text)
         keys = [b64decode(found[name]) for name in ("salt", "stored_key", "server_key")]
         return cls(int(found["iterations"]), *keys)
 
     def __str__(self) -> str:
         """As the catalogue has it."""
+        import json
+
         return json.dumps(
             {
                 "iterations": self.iterations,

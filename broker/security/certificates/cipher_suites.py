@@ -15,7 +15,7 @@ _OF_TLS_1_3 = frozenset(
         "TLS_CHACHA20_POLY1305_SHA256",
     }
 )
-_IANA = re.compile(
+_IANA = (
     r"TLS_(?P<exchange>[A-Z_]+?)_WITH_(?:(?P<chacha>CHACHA20_POLY1305)_SHA256"
     r"|AES_(?P<bits>128|256)_(?P<mode>GCM|CBC)_(?P<hash>SHA\d*))"
 )
@@ -44,7 +44,7 @@ def choose_suites(context: ssl.SSLContext, names: tuple[str, ...]) -> None:
 
 def openssl_name(name: str) -> str:
     """The name that OpenSSL has for a suite of TLS 1.2 with that name."""
-    found = _IANA.fullmatch(name)
+    found = re.fullmatch(_IANA, name)
     if found is None:
         return name
     exchange = found["exchange"].replace("_", "-")

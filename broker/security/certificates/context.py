@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import ssl
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from .certificate import Certificate, parse_certificate
@@ -139,6 +138,8 @@ def _as_file(text: str) -> Iterator[str]:
         fd, path = os.memfd_create("tls"), ""
         shown = f"/proc/self/fd/{fd}"
     else:
+        import tempfile
+
         fd, path = tempfile.mkstemp()  # for this user alone
         shown = path
     try:

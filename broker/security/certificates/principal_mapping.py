@@ -15,12 +15,11 @@ import re
 from typing import Final, NamedTuple
 
 _RULE = r"(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?).*?|(.*?)"
-_SPLITTER = re.compile(rf"\s*({_RULE})\s*(?:,\s*|$)")
-_PARSER = re.compile(_RULE)
-_REPLACED = re.compile(r"\\(.)|\$(\d+)|\$\{(\w+)\}|(\$)", re.DOTALL)
+_SPLIT = rf"\s*({_RULE})\s*(?:,\s*|$)"
+_REPLACED = r"(?s)\\(.)|\$(\d+)|\$\{(\w+)\}|(\$)"
 # The dot of Python takes them, that of Java does not.
 _LINE_ENDS = frozenset("\r\x85\u2028\u2029")
-_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")  # as Java writes it
+_NAMED_GROUP = r"\(\?<(?![=!])"  # as Java writes it
 
 
 class Rule(NamedTuple):
@@ -50,7 +49,7 @@ class Rule(NamedTuple):
                 return match[group] or ""
             return _of_group(match, digits)
 
-        return _REPLACED.sub(expand, self.replacement)
+        return re.sub(_REPLACED, expand, self.replacement)
 
 
 def _of_group(match: re.Match[str], digits: str) -> str:
@@ -77,9 +76,11 @@ class PrincipalMapping(NamedTuple):
         Raises:
             ValueError: one of them is none.
         """
+        if text == DEFAULT.text:
+            return DEFAULT  # as most have it, and the patterns take a millisecond
         rules = []
         for part in _split(text):
-            found = _PARSER.match(part)
+            found = re.match(_RULE, part)
             if found is None or found.end() != len(part):
                 raise ValueError(
                     f"{part!r} is not like RULE:pattern/replacement/ or DEFAULT"
@@ -103,15 +104,15 @@ DEFAULT: Final = PrincipalMapping((Rule(),), "DEFAULT")
 
 
 def _split(text: str) -> list[str]:
-    return [found[1] for found in _SPLITTER.finditer(text.strip()) if found[1]]
+    return [found[1] for found in re.finditer(_SPLIT, text.strip()) if found[1]]
 
 
 def _rule(pattern: str, replacement: str, case: str) -> Rule:
     try:
-        compiled = re.compile(_NAMED_GROUP.sub("(?P<", pattern), re.ASCII)
+        compiled = re.compile(re.sub(_NAMED_GROUP, "(?P<", pattern), re.ASCII)
     except re.error as error:
         raise ValueError(f"{pattern!r} is no pattern: {error}") from None
-    for found in _REPLACED.finditer(replacement):
+    for found in re.finditer(_REPLACED, replacement):
         if found[4]:
             raise ValueError(f"a $ in {replacement!r} has to be written \\$")
         if found[3] and found[3] not in compiled.groupindex:

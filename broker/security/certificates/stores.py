@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import shlex
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -174,20 +173,23 @@ def warn_of_readers(path: str, name: str) -> None:
         mode = stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
         return  # who reads it has said so
+    if not mode & (stat.S_IWOTH | stat.S_IROTH):
+        return
+    from shlex import quote
+
     if mode & stat.S_IWOTH:
         raise StoreError(
             f"{name}={path} can be written by everybody on this machine (mode "
-            f"{mode:o}): chmod 600 {shlex.quote(path)}"
+            f"{mode:o}): chmod 600 {quote(path)}"
         )
-    if mode & stat.S_IROTH:
-        _logger.warning(
-            "%s=%s has a key in it, and everybody on this machine can read it (mode "
-            "%o): chmod 600 %s",
-            name,
-            path,
-            mode,
-            shlex.quote(path),
-        )
+    _logger.warning(
+        "%s=%s has a key in it, and everybody on this machine can read it (mode "
+        "%o): chmod 600 %s",
+        name,
+        path,
+        mode,
+        quote(path),
+    )
 
 
 def _read(path: str, name: str) -> bytes:
@@ -211,11 +213,13 @@ def _without_waiting(path: str, flags: int) -> int:
 def _see_that_it_is_pkcs12(data: bytes, path: str, where: str) -> None:
     kind = "truststore" if "truststore" in where else "keystore"
     if data[:4] in (_JKS, _JCEKS):
+        from shlex import quote
+
         java, made = "JKS" if data[:4] == _JKS else "JCEKS", _beside(path)
         raise StoreError(
             f"{where} is a {java}, which only Java reads; make a PKCS12 of it: keytool "
-            f"-importkeystore -srckeystore {shlex.quote(path)} -srcstoretype {java} "
-            f"-destkeystore {shlex.quote(made)} -deststoretype PKCS12; then set "
+            f"-importkeystore -srckeystore {quote(path)} -srcstoretype {java} "
+            f"-destkeystore {quote(made)} -deststoretype PKCS12; then set "
             f"ssl.{kind}.location={made} and ssl.{kind}.type=PKCS12"
         )
     if data.lstrip()[:11] == b"-----BEGIN ":

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.config.options.security.sasl import OAUTHBEARER, PLAIN, SCRAM
 from odradek.broker.runtime.start_error import StartError
-from odradek.protocol.jaas import JaasError, parse_jaas
 from odradek.protocol.scram import Mechanism as ScramMechanism
 
 from .login_delay import LoginDelay
@@ -102,6 +101,8 @@ def _module(mechanism: str, options: SecurityOptions) -> LoginModule | None:
     text = options.get("sasl.jaas.config", mechanism)
     if not text:
         return None
+    from odradek.protocol.jaas import JaasError, parse_jaas
+
     name = options.name_of("sasl.jaas.config", mechanism)
     try:
         modules = parse_jaas(text)

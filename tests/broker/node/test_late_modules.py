@@ -1,5 +1,6 @@
 """What is loaded when: by name, as times differ and names do not."""
 
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from odradek.broker.cli.node.extensions import EXTENSIONS
 from odradek.broker.handlers import MODULES
 from odradek.broker.node import late_modules
+from tests.certificates import authority
 
 ROOT = Path(__file__).parents[3]
 OURS = "odradek"
@@ -74,6 +76,28 @@ RARE_HANDLERS = {
     "odradek.broker.handlers.security.acls",
     "odradek.broker.handlers.security.delegation_tokens",
 }
+
+# Needed with TLS and logins, but by no start: by a first login, or never.
+RARE_IN_SECURITY = {
+    "_strptime",
+    "json",
+    "odradek.protocol.jaas",
+    "shlex",
+    "shutil",
+    "tempfile",
+}
+SECURE_SCRIPT = """
+import sys
+
+from odradek.broker.network import guarded_connection
+from odradek.broker.network.tls import door
+from odradek.broker.security.certificates import certificate, identity, renewal
+from odradek.broker.security.login import setup
+from odradek.protocol import scram
+
+certificate.parse_certificate(sys.stdin.buffer.read())
+print(*sys.modules, "compiled:", scram._compiled.cache_info().currsize)
+"""
 
 SCRIPT = """
 import asyncio, signal, struct, sys
@@ -183,3 +207,17 @@ def test_a_plain_broker_holds_what_the_list_says(loaded: list[set[str]]) -> None
     prefixes = tuple(f"{name}." for name in SECURITY)
     of_security = {x for x in held if x in SECURITY or x.startswith(prefixes)}
     assert sorted(of_security) == []
+
+
+def test_a_start_with_tls_and_logins_waits_for_no_more_than_it_needs() -> None:
+    certificate = ssl.PEM_cert_to_DER_cert(authority().certificate.read_text())
+    done = subprocess.run(
+        [sys.executable, "-c", SECURE_SCRIPT],
+        cwd=ROOT,
+        input=certificate,
+        capture_output=True,
+        check=True,
+    )
+    modules, _, compiled = done.stdout.decode().partition("compiled: ")
+    assert sorted(RARE_IN_SECURITY & set(modules.split())) == []
+    assert compiled.strip() == "0"
