@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
 
-from .executors import Executors, context_of
+from .executor_watch import NO_EXECUTOR
+from .executors import Executors, context_of, is_cluster
 from .probe import answer
 from .status import DRIVER, SparkRecords
 
@@ -59,11 +60,6 @@ class Asked(NamedTuple):
     def is_driver(self) -> bool:
         """Whether it is the only one, in the process of Spark's driver."""
         return self.executor == DRIVER
-
-
-def is_cluster(master: str) -> bool:
-    """Whether tasks run in other processes than Spark's driver."""
-    return not master.startswith("local") or master.startswith("local-cluster")
 
 
 def ask_executors(spark: SparkSession, question: Question) -> list[Asked]:
@@ -185,9 +181,7 @@ class Rounds:
             if not has_none.is_set():
                 raise
             raise JobError(
-                f"no executor has come in {self._patience_s:g} s: the cluster has no"
-                " core or memory to spare, or its machines cannot reach this one under"
-                " the name that Spark gives it (--conf spark.driver.host)"
+                f"no executor has come in {self._patience_s:g} s: {NO_EXECUTOR}"
             ) from error
         finally:
             timer.cancel()

@@ -30,6 +30,11 @@ def context_of(spark: SparkSession) -> SparkContext | None:
         return None
 
 
+def is_cluster(master: str) -> bool:
+    """Whether tasks run in other processes than Spark's driver."""
+    return not master.startswith("local") or master.startswith("local-cluster")
+
+
 def describe(spark: SparkSession, text: str) -> None:
     """Say on Spark's pages what the next jobs of this thread are for."""
     context = context_of(spark)

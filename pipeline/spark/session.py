@@ -14,6 +14,7 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.workers.python import socket_options, worker_python
 from odradek.terminal.progress import Progress
 
+from .executor_watch import watched
 from .finding import first_line
 from .remote import connected, is_remote
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pyspark.sql import SparkSession
+
+    from .executor_watch import ExecutorWatch
 
 # A task that fails, for instance with its worker, is tried again.
 MASTER = "local[*,4]"
@@ -69,6 +72,7 @@ class SparkOfCommand:
         self._master = master or MASTER
         self._conf = conf
         self._session: SparkSession | None = None
+        self._watch: ExecutorWatch | None = None
 
     def session(self) -> SparkSession:
         """The session.
@@ -80,6 +84,7 @@ class SparkOfCommand:
             self._session = spark_session(
                 self._name, self._master, self._conf, self._progress
             )
+            self._watch = watched(self._session, self._master, self._progress)
         return self._session
 
     def __enter__(self) -> Self:
@@ -91,6 +96,8 @@ class SparkOfCommand:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._watch is not None:
+            self._watch.stop()
         if self._session is not None:
             with suppress(Exception):  # its JVM may be gone
                 self._session.stop()

@@ -51,7 +51,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
     "docs/pipeline/cluster.md": {
         "a fragment": 1,
         "installs packages": 1,
-        "needs a cluster": 4,
+        "needs a cluster": 5,
         "needs a server": 1,
     },
     "docs/pipeline/compact.md": {"needs a table": 1},

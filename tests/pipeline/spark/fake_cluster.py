@@ -48,6 +48,7 @@ class FakeCluster:
         self.master = master
         self.rounds = 0
         self.cancelled: list[str] = []
+        self.stages: list[int] = []
         self._executors = executors
         self._tasks = Seq()
         self._jsc = self
@@ -132,6 +133,9 @@ class FakeCluster:
         failed = [task for task in self._tasks if task.status() == "FAILED"]
         status = "FAILED" if failed else "SUCCEEDED"
         return Seq([Scala(status=status, stageIds=Seq([0]))] if self.rounds else [])
+
+    def getActiveStageIds(self) -> list[int]:
+        return self.stages
 
     def getJobIdsForGroup(self, _: str) -> list[int]:
         return [0]

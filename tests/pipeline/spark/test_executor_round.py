@@ -7,7 +7,6 @@ from odradek.pipeline.spark.executor_round import (
     Asked,
     Rounds,
     ask_executors,
-    is_cluster,
 )
 from odradek.pipeline.spark.probe import Question
 from tests.patience import PATIENCE_S
@@ -25,13 +24,6 @@ def asked(cluster: FakeCluster, patience_s: float = PATIENCE_S) -> list[Asked]:
 
 def hosts(found: list[Asked]) -> list[tuple[str, str]]:
     return [(each.executor, each.host) for each in found if each.said is not None]
-
-
-def test_masters() -> None:
-    for master in ("local", "local[*,4]"):
-        assert not is_cluster(master)
-    for master in ("spark://a:7077", "yarn", "k8s://a", "local-cluster[2,1,1024]"):
-        assert is_cluster(master)
 
 
 def test_everybody_is_asked() -> None:

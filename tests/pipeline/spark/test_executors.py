@@ -3,10 +3,22 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from pyspark.errors import PySparkAttributeError, PySparkException
 
-from odradek.pipeline.spark.executors import Executors, context_of, describe
+from odradek.pipeline.spark.executors import (
+    Executors,
+    context_of,
+    describe,
+    is_cluster,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def test_masters() -> None:
+    for master in ("local", "local[*,4]"):
+        assert not is_cluster(master)
+    for master in ("spark://a:7077", "yarn", "k8s://a", "local-cluster[2,1,1024]"):
+        assert is_cluster(master)
 
 
 def test_answers_come_in_the_order_of_the_items(spark: "SparkSession") -> None:
