@@ -11,13 +11,14 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, NamedTuple
 
+from .checksum import crc32c
 from .errors import InvalidRecord
 from .record_batch import (
+    CHECKED_POSITION,
     COMPRESSION_MASK,
     COMPRESSION_NONE,
     LOG_OVERHEAD,
     NO_LEADER_EPOCH,
-    restamp_crc,
 )
 from .records import NewRecord, build_batch, iterate
 
@@ -65,6 +66,7 @@ _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 # What differs in the batches of two markers, and where it is.
 _PLACE = Struct(">q")
 _EPOCH, _EPOCH_POSITION = Struct(">i"), 12
+_CRC, _CRC_POSITION = Struct(">I"), 17
 _TIMES_AND_PRODUCER, _TIMES_POSITION = Struct(">qqqh"), 27
 _SAID, _SAID_POSITION = Struct(">hchi"), 68  # control type, length, version, epoch
 _END_LENGTH = _USUAL_RECORD[1]
@@ -178,7 +180,7 @@ def build_marker_batch(
     _SAID.pack_into(
         batch, _SAID_POSITION, marker.control_type, _END_LENGTH, _VERSION, marker[1]
     )
-    restamp_crc(batch)
+    _CRC.pack_into(batch, _CRC_POSITION, crc32c(memoryview(batch)[CHECKED_POSITION:]))
     return batch
 
 

@@ -141,7 +141,10 @@ class Answers:
             return self._give_up(failed.error_code, refuse)
 
         answer = _CommittedFrame(frame, result, give_up)
-        self._add(answer, now_ms)
+        assert self.pending is not None
+        partition, _, until = self.pending
+        awaiting = self._host.replica_manager.appends.awaiting
+        awaiting.add_patient(partition, answer, until, now_ms)
         return answer
 
     def _add(self, answer: AwaitedAppend, now_ms: int) -> None:

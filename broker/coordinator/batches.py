@@ -101,20 +101,17 @@ def batch_of_one(key: bytes, value: bytes | None, now_ms: int) -> memoryview:
 
     What stands before the value is mostly known; what differs is put into a copy.
     """
+    # A client may choose ids of 32 KB: such keys are not kept.
+    is_kept = len(key) <= _KEPT_KEY_SIZE_MAX
+    before = _known_before_value if is_kept else _before_value
     if value is None:
-        batch = bytearray(_before(key, -1) + _NO_HEADERS)
+        batch = bytearray(before(key, -1) + _NO_HEADERS)
     else:
-        batch = bytearray(_before(key, len(value)) + value + _NO_HEADERS)
+        batch = bytearray(before(key, len(value)) + value + _NO_HEADERS)
     _TIMES.pack_into(batch, _TIMES_POSITION, now_ms, now_ms)
     view = memoryview(batch)
     _CRC.pack_into(batch, _CRC_POSITION, crc32c(view[CHECKED_POSITION:]))
     return view
-
-
-def _before(key: bytes, value_size: int) -> bytes:
-    # A client may choose ids of 32 KB: such keys are not kept.
-    is_kept = len(key) <= _KEPT_KEY_SIZE_MAX
-    return (_known_before_value if is_kept else _before_value)(key, value_size)
 
 
 def _before_value(key: bytes, value_size: int) -> bytes:

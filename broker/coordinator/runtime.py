@@ -126,10 +126,14 @@ class CoordinatorRuntime(Generic[S]):
         self, key: str, decide: Callable[[S], Decision], refuse: Refuse[T]
     ) -> T | Parked[T]:
         """The answer to what the shard of ``key`` decides; see `Shard.act`."""
-        try:
-            shard = self.shard(self.partition_of(key))
-        except KafkaError as error:
-            return refuse(error)
+        shard, count = None, self._partition_count
+        if count and self._topics.get(self.topic) is not None:
+            shard = self._shards.get(partition_for(key, count))
+        if shard is None or shard.phase is not Phase.ACTIVE:  # else it is as most are
+            try:
+                shard = self.shard(self.partition_of(key))
+            except KafkaError as error:
+                return refuse(error)
         return shard.act(decide, refuse)
 
     def end_transaction(

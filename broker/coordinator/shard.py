@@ -142,7 +142,8 @@ class Shard(Generic[S]):
         and of what kept the records from becoming durable.
         """
         try:
-            self.check_active()
+            if self.phase is not Phase.ACTIVE:
+                self.check_active()
             decision = decide(self.state)
             return self.apply(decision, refuse)
         except KafkaError as error:
@@ -177,7 +178,7 @@ class Shard(Generic[S]):
     def _append(self, decision: Decision) -> AppendResult | None:
         """Write and replay the records of a decision. None: nobody has to wait."""
         try:
-            partition = self._host.replica_manager.partition(self.topic_partition)
+            partition = self._host.replica_manager.asked_for[self.topic_partition]
         except KafkaError as error:  # the topic was deleted
             raise as_coordinator_error(error.code) from error
         result, config = None, partition.config

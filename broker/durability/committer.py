@@ -125,7 +125,8 @@ class DirectoryCommitter:
             return
         self._dirty[partition] = None
         if self.syncs_at_once:
-            self._start_soon()
+            if not self._is_running:
+                self._start_soon()
         elif self._config.durability == INTERVAL and self._interval_timer is None:
             self._interval_timer = self._clock.call_later(
                 self._config.durability_interval_ms, self._on_interval

@@ -60,6 +60,7 @@ MODULES: Final = (
     "transactions.transactions",
     "transactions.txn_admin",
     "transactions.usual_addition",
+    "transactions.usual_ending",
     "transactions.write_txn_markers",
 )
 

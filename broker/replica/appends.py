@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.append_info import AppendInfo
+    from odradek.storage.producers.marker import BuiltMarker
     from odradek.storage.producers.verification_state import VerificationGuard
 
     from .logs.checkpointer import Checkpointer
@@ -258,15 +259,19 @@ class Appends:
         return self._note(found, info, ACKS_ALL, now_ms)
 
     def append_usual_of_coordinator(
-        self, found: Partition, batch: memoryview, now_ms: int
+        self,
+        found: Partition,
+        batch: memoryview,
+        now_ms: int,
+        marker: BuiltMarker | None = None,
     ) -> tuple[AppendResult, PendingAppend | None] | None:
         """`append_as_coordinator` of one batch that has nothing special about it.
 
-        None, and nothing was done, where it has.
+        ``marker``: of a transaction's end. None, and nothing was done, where it has.
         """
         if now_ms != self._sampled_ms:
             self._sample(now_ms)
-        placed = found.append_usual(batch, now_ms)
+        placed = found.append_usual(batch, now_ms, None, marker)
         if placed is None:
             return None
         found.append_count += 1
@@ -383,18 +388,13 @@ def refusal(found: Partition | None, error: KafkaError) -> AppendResult:
     if isinstance(error, StorageFailure) and found is not None and found.committer:
         found.committer.fail(error)  # the device is broken, for all its partitions
     log_start_offset = -1
-    is_before_log = isinstance(error, NotOneBatch)
+    is_before_log, text = isinstance(error, NotOneBatch), str(error)
     if not (found is None or is_before_log or error.code in _WITHOUT_LOG_START):
         log_start_offset = found.view.log_start_offset
     return AppendResult(
         error.code,
         log_start_offset=log_start_offset,
         record_errors=getattr(error, "record_errors", None),
-        message=_own_message(error),
+        # What it says beyond the code; clients have the code's own text.
+        message=None if text == type(error).default_message() else text,
     )
-
-
-def _own_message(error: KafkaError) -> str | None:
-    """What the message says beyond the code; clients have the code's own text."""
-    message = str(error)
-    return None if message == type(error).default_message() else message

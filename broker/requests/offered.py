@@ -30,7 +30,7 @@ OFFERED: Final = {
     23: Offer(2, 4, ("records.offset_for_leader_epoch",)),
     24: Offer(0, 3, ("transactions.transactions", "transactions.usual_addition")),
     25: Offer(0, 4, ("transactions.transactions",)),
-    26: Offer(0, 5, ("transactions.transactions",)),
+    26: Offer(0, 5, ("transactions.transactions", "transactions.usual_ending")),
     27: Offer(1, 2, ("transactions.write_txn_markers",)),
     28: Offer(0, 5, ("groups.txn_offset_commit",)),
     29: Offer(1, 3, ("security.acls",)),

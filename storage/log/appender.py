@@ -12,6 +12,7 @@ from odradek.protocol.record_batch import (
     CONTROL,
     next_sequence,
     stamp,
+    stamp_sized,
 )
 from odradek.storage.files.files import MISSING, Buffer, StorageFailure
 from odradek.storage.local.local_log import KEPT_SIZE_MAX
@@ -20,7 +21,9 @@ from odradek.storage.producers.append_info import (
     AppendOrigin,
     info_of_duplicate,
 )
-from odradek.storage.producers.state import BatchMetadata
+from odradek.storage.producers.marker import BuiltMarker
+from odradek.storage.producers.state import BatchMetadata, ProducerState
+from odradek.storage.producers.states import CompletedTransaction
 from odradek.storage.validation.usual_batch import (
     check_usual,
     usual_batch,
@@ -35,6 +38,8 @@ from .state import LogState
 if TYPE_CHECKING:
     from odradek.storage.producers.verification_state import VerificationGuard
 
+# The version of transactions from which a marker's epoch is above its transaction's.
+_BUMPS_EPOCH = 2
 # A batch's base offset, the offset behind it, and where the log starts.
 Placed: TypeAlias = tuple[int, int, int]
 _new = tuple.__new__
@@ -159,6 +164,49 @@ class Appender:
         state.appended_bytes += size
         return base_offset, next_offset, self._watermarks.log_start_offset
 
+    def append_usual_marker(
+        self, batch: memoryview, marker: BuiltMarker, leader_epoch: int, now_ms: int
+    ) -> Placed | None:
+        """The same with the marker of a coordinator that was built just now.
+
+        It commits a transaction that is open here: an abort is noted in an index, too.
+
+        Raises:
+            KafkaError: as `append_as_leader`.
+        """
+        state, local, producers = self._state, self._local, self._producers
+        rules, size, active = local.usual_rules, len(batch), local.active
+        producer_id, epoch, is_commit, coordinator_epoch, _ = marker
+        base_offset = local.end.offset
+        if (
+            rules is None
+            or size > rules[0]
+            or state.failure is not None
+            or leader_epoch != self._epochs.latest_epoch
+            or not is_commit
+            or not active.log.size
+            or active.should_roll(size, now_ms, base_offset, now_ms)
+            or (producer := producers.ending(producer_id)) is None
+            or not _ends(marker, producer)
+        ):
+            return None
+        stamp_sized(batch, base_offset, size, leader_epoch)
+        try:
+            local.append(batch, base_offset, now_ms, base_offset)
+        except StorageFailure as error:
+            state.fail(error)
+            raise
+        except MISSING as error:
+            raise state.fail_without_files(error) from error
+        local.keep(batch, base_offset)
+        first_offset = producer.current_txn_first_offset
+        producer.end_transaction(epoch, coordinator_epoch, now_ms)
+        ended = producer_id, first_offset, base_offset, False
+        producers.complete(_new(CompletedTransaction, ended))
+        producers.map_end_offset = next_offset = base_offset + 1
+        state.appended_bytes += size
+        return base_offset, next_offset, self._watermarks.log_start_offset
+
     def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
         batch, header, max_timestamp, log_append_time_ms = valid
         state, local, producers = self._state, self._local, self._producers
@@ -208,3 +256,12 @@ class Appender:
                 last_offset,
             ),
         )
+
+
+def _ends(marker: BuiltMarker, producer: ProducerState) -> bool:
+    """Whether the producer's transaction is the one that a marker ends, for sure."""
+    _, epoch, _, coordinator_epoch, version = marker
+    current = producer.producer_epoch
+    return coordinator_epoch >= producer.coordinator_epoch and (
+        epoch > current if version >= _BUMPS_EPOCH else epoch == current
+    )

@@ -1,7 +1,7 @@
 """The markers that end transactions, as they lie in a log."""
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.control_records import EndTxnMarker, read_marker
 from odradek.protocol.errors import CorruptMessage, InvalidRecord
@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from odradek.protocol.record_batch import BatchHeader
 
 _log = logging.getLogger(__name__)
+
+
+class BuiltMarker(NamedTuple):
+    """What the batch of an end marker says that its coordinator built just now."""
+
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    coordinator_epoch: int
+    transaction_version: int
 
 
 def read_written_marker(header: "BatchHeader", batch: Buffer) -> EndTxnMarker | None:

@@ -183,6 +183,12 @@ class ProducerStates:
             self._known.note_change(state)
         return state
 
+    def ending(self, producer_id: int) -> ProducerState | None:
+        """The producer, about to change, if nothing else waits for its marker here."""
+        if self.verifications or producer_id not in self._ongoing:
+            return None
+        return self._changing(producer_id)
+
     def begin(self, state: ProducerState, first_offset: int) -> None:
         """A producer's transaction is open from here on."""
         if self.verifications:

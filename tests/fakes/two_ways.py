@@ -1,6 +1,7 @@
 """Two brokers that are told the same, one by short ways and one by long ones only."""
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -47,13 +48,18 @@ class Way:
         self.broker = broker
         self.dispatcher = Dispatcher(broker.services, registered_handlers())
         self.metered = MeteredDispatcher(self.dispatcher, broker.services)
-        self.short_count = 0
+        self.shorts = Counter[int]()  # by API
         self.mutes: list[tuple[int, int]] = []  # connection, milliseconds
         self.connections = [
             ConnectionInfo(mute=partial(self._note_mute, index), principal=principal)
             for index, principal in enumerate(PRINCIPALS)
         ]
         self._is_short = is_short
+
+    @property
+    def short_count(self) -> int:
+        """How many requests were answered by a short way."""
+        return self.shorts.total()
 
     def _note_mute(self, index: int, wait_ms: int) -> None:
         self.mutes.append((index, wait_ms))
@@ -75,10 +81,10 @@ class Way:
                 self.connections[connection], memoryview(bytearray(frame))
             )
             if isinstance(exchange, bytes):
-                self.short_count += 1
+                self.shorts[int.from_bytes(frame[:2])] += 1
                 return exchange
             route, correlation_id, answer, request = exchange
-            self.short_count += request is None
+            self.shorts[int.from_bytes(frame[:2])] += request is None
             if hasattr(answer, "__await__") and not isinstance(answer, Parked):
                 answer = await answer
             if isinstance(answer, Parked):

@@ -28,13 +28,19 @@ from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.producers.marker import BuiltMarker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.coordinator.other_brokers import OtherBrokers
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.replica.waiting.delayed_produce import (
+        AppendResult,
+        PendingAppend,
+    )
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -52,6 +58,7 @@ _MAY_BE_GONE = (
     ErrorCode.LEADER_NOT_AVAILABLE,
 )
 
+_new = tuple.__new__
 _logger = logging.getLogger(__name__)
 
 
@@ -110,7 +117,7 @@ class LogMarkerWriter:
 
     def write(self, markers: Markers, on_done: Callable[[], object]) -> None:
         """Write every marker; then, and only then, call ``on_done``, once."""
-        coordinator = self._replica_manager.partition(markers.coordinator)
+        coordinator = self._replica_manager.asked_for[markers.coordinator]
         marker = Marker(
             ProducerIdentity(markers.producer_id, markers.producer_epoch),
             markers.is_commit,
@@ -157,12 +164,12 @@ class LogMarkerWriter:
         return gathered(answers, finish)
 
     def _append_everywhere(
-        self, marker: Marker, partitions: tuple[TopicPartition, ...]
+        self,
+        others: OtherBrokers,
+        marker: Marker,
+        partitions: tuple[TopicPartition, ...],
     ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """The same, at whichever brokers the partitions are led."""
-        others = self.other_brokers
-        if others is None:
-            return self.append(marker, partitions)
         by_leader: dict[int | None, list[TopicPartition]] = {}
         for each in partitions:
             by_leader.setdefault(others.leader_of(each), []).append(each)
@@ -182,12 +189,14 @@ class LogMarkerWriter:
         """The same for one partition, as most transactions have: half as dear."""
         manager, now_ms = self._replica_manager, self._clock.now_ms()
         try:
-            partition = manager.partition(key)
+            partition = manager.asked_for[key]
         except KafkaError as error:
             return {key: error.code}
-        result, pending = manager.appends.append_as_coordinator(
+        batch = memoryview(marker.build(now_ms))
+        usual = self._append_usual(partition, batch, marker, now_ms)
+        result, pending = usual or manager.appends.append_as_coordinator(
             partition,
-            memoryview(marker.build(now_ms)),
+            batch,
             now_ms,
             transaction_version=marker.transaction_version,
         )
@@ -197,6 +206,21 @@ class LogMarkerWriter:
         answer = AwaitedAppend(codes, result, lambda failed: {key: failed.error_code})
         manager.appends.awaiting.add_patient(partition, answer, pending.until, now_ms)
         return answer
+
+    def _append_usual(
+        self, partition: Partition, batch: memoryview, marker: Marker, now_ms: int
+    ) -> tuple[AppendResult, PendingAppend | None] | None:
+        """Append it the short way. None, and nothing was done: that is not for it."""
+        manager = self._replica_manager
+        if not partition.is_written and manager.unrecorded:
+            return None  # it is to be refused
+        said = _new(BuiltMarker, (*marker.producer, *marker[1:]))
+        try:
+            return manager.appends.append_usual_of_coordinator(
+                partition, batch, now_ms, said
+            )
+        except KafkaError:
+            return None  # the long way will say so
 
     def _append_to_logs(
         self, marker: Marker, partitions: list[TopicPartition]
@@ -248,9 +272,15 @@ class LogMarkerWriter:
             again = partial(self._try, marker, left, on_done, next_ms, is_wanted)
             self._clock.call_later(retry_ms, lambda: self._run_soon(again))
 
-        answer = self._append_everywhere(marker, partitions)
+        if self.other_brokers is None:
+            answer = self.append(marker, partitions)
+        else:
+            answer = self._append_everywhere(self.other_brokers, marker, partitions)
         if isinstance(answer, Parked):
             answer.listen(lambda parked: self._run_soon(partial(look, parked)))
+            return
+        if not any(answer.values()):
+            self._run_soon(on_done)  # as it nearly always is
             return
         parked = Parked()
         parked.set_result(answer)

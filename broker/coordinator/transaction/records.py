@@ -40,6 +40,7 @@ _TIMES = Struct(">qq")
 # A producer writes three records with each of its transactions.
 _KEYS_KEPT = 4096
 _PARTITIONS_KEPT = 8  # of a transaction, at most
+_new = tuple.__new__
 
 
 class TransactionRecord(NamedTuple):
@@ -51,7 +52,7 @@ class TransactionRecord(NamedTuple):
     @classmethod
     def of(cls, transaction: Transaction) -> TransactionRecord:
         """The record that makes this the state of its transactional id."""
-        return cls(transaction.transactional_id, transaction)
+        return _new(cls, (transaction[0], transaction))
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Key and value as they lie in the log."""

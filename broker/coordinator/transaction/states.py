@@ -4,7 +4,7 @@
 `state_after`. An event that a state does not name cannot happen there.
 """
 
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 
 
 class TransactionState(IntEnum):
@@ -55,7 +55,7 @@ _COMMITS = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
 BY_LABEL = {state.label: state for state in TransactionState}
 
 
-class TransactionEvent(Enum):
+class TransactionEvent(StrEnum):
     """What can happen to a transactional id."""
 
     PRODUCER_BEGUN = "producer begun"

@@ -73,7 +73,7 @@ class Transaction(NamedTuple):
         """Who may write when this transaction is complete."""
         if self.next_producer_id != NO_PRODUCER:
             return ProducerIdentity(self.next_producer_id, 0)
-        return self.producer
+        return ProducerIdentity(self.producer_id, self.producer_epoch)
 
     @property
     def is_exhausted(self) -> bool:
@@ -158,14 +158,21 @@ class Transaction(NamedTuple):
     def _after(
         self, event: TransactionEvent, now_ms: int, **changes: Any
     ) -> Transaction:
-        changed = self._replace(
-            state=state_after(self.state, event),
-            last_update_ms=now_ms,
-            previous_producer_id=self.producer_id,
-            **changes,
-        )
+        # What `_replace` does, in a third of the time: a transaction does it thrice.
+        fields: list[Any] = list(self)
+        fields[_STATE] = state_after(self.state, event)
+        fields[_LAST_UPDATE], fields[_PREVIOUS_ID] = now_ms, self.producer_id
+        for name, value in changes.items():
+            fields[_PLACES[name]] = value
+        changed = _new(Transaction, fields)
         assert (
             changed.producer_id != self.producer_id
             or changed.producer_epoch >= self.producer_epoch
         ), (self, changed)
         return changed
+
+
+_PLACES = {name: place for place, name in enumerate(Transaction._fields)}
+_STATE, _LAST_UPDATE = _PLACES["state"], _PLACES["last_update_ms"]
+_PREVIOUS_ID = _PLACES["previous_producer_id"]
+_new = tuple.__new__

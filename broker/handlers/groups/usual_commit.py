@@ -55,7 +55,7 @@ _START_MAX = 72  # by so much of it what is not the usual is known
 class CommitHead(UsualOffsets):
     """What a commit says besides its numbers, and the answer to it."""
 
-    __slots__ = ("_after", "_before", "refuse")
+    __slots__ = ("after", "before", "refuse")
 
     def __init__(
         self,
@@ -74,11 +74,8 @@ class CommitHead(UsualOffsets):
         answer = answer_with(request, ErrorCode.NONE)
         frame = b"".join(encode_response(answer, version, 0))
         answer_id = _FRAME_LENGTH + _FRAME_LENGTH  # its end
-        self._before, self._after = frame[:_FRAME_LENGTH], frame[answer_id:]
-
-    def frame(self, correlation_id: bytes) -> bytes:
-        """The whole answer, when all of it is committed."""
-        return self._before + correlation_id + self._after
+        # The whole answer, but for the correlation id between the two.
+        self.before, self.after = frame[:_FRAME_LENGTH], frame[answer_id:]
 
 
 _NO_SHAPES: dict[tuple[int, ...], Shape] = {}
@@ -146,7 +143,8 @@ class UsualCommit:
             numbers = [(offset, _NO_EPOCH) for offset in offsets]
         else:
             numbers = list(zip(offsets, fields[shape.epochs], strict=True))
-        answer = head.frame(bytes(frame[_CORRELATION_POSITION:_ID_POSITION]))
+        correlation_id = bytes(frame[_CORRELATION_POSITION:_ID_POSITION])
+        answer = head.before + correlation_id + head.after
         runtime = self._services.groups.runtime
         return commit(runtime, head, numbers, answer, head.refuse)
 

@@ -295,13 +295,16 @@ def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Answer:
             producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
         )
 
-    def refuse(error: KafkaError) -> EndTxnResponse:
-        return EndTxnResponse(error_code=_in_version(ctx.api_version, error.code))
-
     ending = Ending(
         request.transactional_id,
         ProducerIdentity(request.producer_id, request.producer_epoch),
         request.committed,
         bumps_epoch,
     )
+    refuse = partial(refuse_end, ctx.api_version)
     return ctx.services.transactions.end(ending, answer, refuse)
+
+
+def refuse_end(api_version: int, error: KafkaError) -> EndTxnResponse:
+    """The response that says what is wrong."""
+    return EndTxnResponse(error_code=_in_version(api_version, error.code))

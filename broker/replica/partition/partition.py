@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from odradek.storage.log.appender import Placed
     from odradek.storage.log.unified_log import UnifiedLog
     from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
+    from odradek.storage.producers.marker import BuiltMarker
     from odradek.storage.producers.verification_state import VerificationGuard
     from odradek.storage.values.log_config import LogConfig
     from odradek.storage.values.offset_metadata import OffsetMetadata
@@ -135,10 +136,7 @@ class Partition:
             self.replication.look_again()  # fewer in sync may be enough
 
     def make_leader(self, decided: LeaderAndIsr) -> None:
-        """Lead, as the controller decided.
-
-        An epoch that we lead in already keeps its start.
-        """
+        """Lead, as the controller decided; an epoch that we lead in keeps its start."""
         if decided.partition_epoch < self.leadership.replicas.partition_epoch:
             return
         epochs_passed = decided.leader_epoch - self.leadership.epoch
@@ -262,9 +260,13 @@ class Partition:
         return info
 
     def append_usual(
-        self, batch: memoryview, now_ms: int, guard: VerificationGuard | None = None
+        self,
+        batch: memoryview,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        marker: BuiltMarker | None = None,
     ) -> Placed | None:
-        """`append` a batch that has nothing special about it.
+        """`append` a batch, or a ``marker``'s, that has nothing special about it.
 
         None, and nothing was done, where it has; see `Appender.append_usual`.
         """
@@ -276,7 +278,11 @@ class Partition:
             or not leadership.replicas.is_leader
         ):
             return None
-        placed = log.appender.append_usual(batch, leadership.epoch, now_ms, guard)
+        appender, epoch = log.appender, leadership.epoch
+        if marker is None:
+            placed = appender.append_usual(batch, epoch, now_ms, guard)
+        else:
+            placed = appender.append_usual_marker(batch, marker, epoch, now_ms)
         if placed is not None:
             self.follow_append(log, now_ms)
         return placed
@@ -284,7 +290,11 @@ class Partition:
     def follow_append(self, log: UnifiedLog, now_ms: int) -> None:
         """Batches were appended: let them be synced, and be seen when they may be."""
         if not self.is_dirty:
-            self._become_dirty(now_ms)
+            self.is_dirty, self._first_dirty_ms = True, now_ms
+            assert self.committer is not None
+            self.committer.mark_dirty(self)
+            if self.config.flush_ms != UNLIMITED:
+                self._host.sync_within(self, self.config.flush_ms)
         host = self._host
         if not host.bounds_by_durability:
             if self.replication is None:
@@ -294,14 +304,6 @@ class Partition:
             host.check_waiting(self)
         elif self.log_end_fetch_count:
             host.check_log_end_fetches(self)
-
-    def _become_dirty(self, now_ms: int) -> None:
-        self.is_dirty = True
-        self._first_dirty_ms = now_ms
-        assert self.committer is not None
-        self.committer.mark_dirty(self)
-        if self.config.flush_ms != UNLIMITED:
-            self._host.sync_within(self, self.config.flush_ms)
 
     def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
