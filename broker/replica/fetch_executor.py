@@ -13,6 +13,7 @@ from odradek.storage.files.files import ColdRead
 from .partition.fetch_reader import FetchReader, read_partition
 from .reading_turn import ReadingTurn
 from .waiting.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
+from .waiting.follower_reads import DelayedFollowerFetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -145,6 +146,13 @@ class FetchExecutor:
         fetches = self._fetches
         parked: Parked[T] = Parked()
         waiter = Waiter(parked, finish)
+        again = reader.params.again
+        if again is not None:
+            follower = DelayedFollowerFetch(reader.params, again, waiter, self._again)
+            again.reads.keep_all(reader.wanted)
+            key = reader.wanted[0].topic_partition
+            fetches.watch(follower, (key,), reader.params.max_wait_ms)
+            return parked
         if fetches.join(reader, waiter):
             return parked
         delayed = DelayedFetch(reader, self._find, waiter, self._again, fetches)
@@ -163,12 +171,13 @@ class FetchExecutor:
         answer = self._answer_or_wait(reader, finish)
         return await answer if isinstance(answer, Parked) else answer
 
-    def _again(self, fetch: DelayedFetch) -> None:
+    def _again(self, fetch: DelayedFetch | DelayedFollowerFetch) -> None:
         """Answer a fetch that has waited, with whatever is there now."""
-        reader = self._fetches.read_for(fetch)
+        wanted = fetch.wanted
+        reader = self._fetches.read_for(fetch.params, wanted)
         if reader is None:
             share = self._answers.share
-            reader = FetchReader(fetch.params, fetch.wanted, self._find, share)
+            reader = FetchReader(fetch.params, wanted, self._find, share)
             try:
                 reader.read()
             except ColdRead as cold:
@@ -209,7 +218,10 @@ class FetchExecutor:
                 parked.set_result(answer)
 
     async def _answer_cold(
-        self, reader: FetchReader, cold: ColdBytes, fetch: DelayedFetch
+        self,
+        reader: FetchReader,
+        cold: ColdBytes,
+        fetch: DelayedFetch | DelayedFollowerFetch,
     ) -> None:
         try:
             await self._read_to_the_end(reader, cold)

@@ -18,6 +18,8 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
+from .waiting.follower_reads import FollowerReads
+
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
@@ -41,7 +43,7 @@ class FetchSession:
     ``epoch`` is that of the next request. ``wanted`` is in the order in which
     partitions are read: one that had records goes to the end, so that each has its
     turn. ``topic_ids`` is by the name of each topic, or by its id as text while that
-    is of no topic known.
+    is of no topic known. ``reads`` is there for a follower.
     """
 
     __slots__ = (
@@ -50,6 +52,7 @@ class FetchSession:
         "created_ms",
         "epoch",
         "is_privileged",
+        "reads",
         "session_id",
         "topic_ids",
         "used_ms",
@@ -74,6 +77,7 @@ class FetchSession:
         self.is_privileged = is_privileged
         self.created_ms = self.used_ms = now_ms
         self._told: dict[TopicPartition, tuple[int, int]] = {}
+        self.reads = FollowerReads(self.wanted) if is_privileged else None
 
     def update(
         self,

@@ -55,6 +55,7 @@ class Watermarks:
     def raise_high(self, target: OffsetMetadata | int) -> bool:
         """Raise the high watermark to ``target``, at most to the log end.
 
+        A target without its place keeps none, until somebody reads up to there.
         Returns whether it moved; the same offset in a newer segment counts.
         """
         current = self.high
@@ -178,6 +179,6 @@ class Watermarks:
             return self.durable
         if offset <= self.high.offset:
             return self.high
-        if isinstance(target, int) or target.is_message_only:
+        if isinstance(target, int):
             return self._local.maybe_convert_to_offset_metadata(offset)
         return target

@@ -15,7 +15,6 @@ from odradek.broker.replica.partition.fetch_reader import (
     FetchResult,
     PartitionFetch,
 )
-from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked
@@ -32,14 +31,15 @@ from odradek.protocol.uuids import ZERO_UUID, to_text
 from odradek.storage.values.log_read import FetchIsolation
 
 from .fetch_answers import FIRST_VERSION, encode_read, is_plain, partition_data
+from .follower_fetch import FollowerFetch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from odradek.broker.cluster.view import ClusterView
+    from odradek.broker.replica.waiting.follower_reads import FollowerReads
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer, Body, Settled
-    from odradek.protocol.messages.fetch import FetchPartition
     from odradek.storage.files.files import Buffer
 
 FIRST_VERSION_OF_ANY_REPLICA = 11
@@ -111,13 +111,12 @@ class Fetch:
 
     __slots__ = (
         "_ctx",
-        "_log_starts",
         "_params",
         "_preferred",
         "_rack",
-        "_replica",
         "_session",
         "_topic_ids",
+        "follower",
         "is_replica",
         "wanted",
     )
@@ -142,10 +141,11 @@ class Fetch:
             replica_id = request.replica_state.replica_id
         self.is_replica = replica_id > CONSUMER
         if self.is_replica:
-            self._replica = replica_id, request.replica_state.replica_epoch
-            self._log_starts: dict[tuple[str, int], int] = {}
+            self.follower = follower = FollowerFetch(
+                ctx.services, replica_id, request.replica_state.replica_epoch
+            )
             self._params = self._params._replace(
-                isolation=FetchIsolation.LOG_END, needs_leader=True, note=self.note
+                isolation=FetchIsolation.LOG_END, needs_leader=True, note=follower.note
             )
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
         for topic in request.topics:
@@ -161,8 +161,7 @@ class Fetch:
                 elif isolation is None or each.partition_max_bytes < 0:
                     refusal = ErrorCode.INVALID_REQUEST
                 elif self.is_replica:
-                    refusal = self._refusal_of_replica(name, each)
-                    self._log_starts[name, each.partition] = each.log_start_offset
+                    refusal = self.follower.take(name, each)
                 else:
                     refusal = ErrorCode.NONE
                 topic_partition = _new(TopicPartition, (key, each.partition))
@@ -180,52 +179,6 @@ class Fetch:
 
         self.wanted = list(wanted.values())
 
-    def _refusal_of_replica(self, topic: str, wanted: FetchPartition) -> ErrorCode:
-        """Who asks as one may hold no copy of our partition."""
-        topic_partition = TopicPartition(topic, wanted.partition)
-        if self._ctx.services.metadata.partition(topic_partition) is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        partition = self._ctx.services.replica_manager.partition(topic_partition)
-        replication = partition.replication
-        if not partition.leadership.replicas.is_leader or (
-            isinstance(replication, Replication)
-            and self._replica[0] in replication.followers
-        ):
-            return ErrorCode.NONE  # what is wrong with the epoch, the read will say
-        if wanted.current_leader_epoch >= 0:
-            return ErrorCode.UNKNOWN_LEADER_EPOCH
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-    def note(
-        self, wanted: Sequence[PartitionFetch], results: Sequence[FetchResult]
-    ) -> None:
-        """The follower has everything below what it asks for.
-
-        While the disk was read, the partition may have been deleted, or have got
-        another leader epoch: that says nothing of this one.
-        """
-        broker_id, broker_epoch = self._replica
-        partitions = self._ctx.services.replica_manager.asked_for
-        for each, result in zip(wanted, results, strict=True):
-            partition = partitions.get(each.topic_partition)
-            if (
-                result.error_code
-                or result.diverging_epoch is not None
-                or partition is None
-                or not isinstance(partition.replication, Replication)
-                or each.current_leader_epoch not in (-1, partition.leadership.epoch)
-            ):
-                continue
-            follower = partition.replication.followers.get(broker_id)
-            if follower is not None:
-                log_start = self._log_starts.get(each.topic_partition)
-                partition.replication.note_fetch(
-                    follower,
-                    result.offset_metadata,
-                    follower.log_start_offset if log_start is None else log_start,
-                    broker_epoch,
-                )
-
     def begin_session(self) -> None:
         """Let the next request name only what has changed, if there is room for it."""
         session = FetchSession(
@@ -237,6 +190,8 @@ class Fetch:
         )
         if self._ctx.services.fetch_sessions.open(session):
             self._session = session
+            if self._waits_in(session):
+                self.follower.look_at_all(self.reads, self.wanted)
 
     def go_on_with(self, session: FetchSession, request: FetchRequest) -> None:
         """Read all that the session wants, after what the request changes."""
@@ -254,10 +209,38 @@ class Fetch:
             session, wanted, self._topic_ids, forgotten
         )
         self._session = session
+        is_usual = request.isolation_level in ISOLATIONS and not has_forgotten
+        if self._waits_in(session) and is_usual:
+            self.wanted = self.follower.changed(self.reads, self.wanted)
+            if self.wanted:
+                return
         self.wanted = session.to_read(topics)
+        if self._params.again is not None:
+            self.follower.look_at_all(self.reads, self.wanted)
         if request.isolation_level not in ISOLATIONS:
             refusal = ErrorCode.INVALID_REQUEST
             self.wanted = [each._replace(refusal=refusal) for each in self.wanted]
+
+    def _waits_in(self, session: FetchSession) -> bool:
+        """Whether it waits by what has changed in its session."""
+        if not self.is_replica or session.reads is None:
+            return False
+        if self.follower.may_wait_in(session.reads, self._params.min_bytes):
+            self._params = self._params._replace(again=self)
+            return True
+        return False
+
+    @property
+    def reads(self) -> FollowerReads:
+        """What the follower reads in its session."""
+        assert self._session is not None
+        assert self._session.reads is not None
+        return self._session.reads
+
+    def select(self) -> Sequence[PartitionFetch]:
+        """What has changed while it waited."""
+        self.wanted = self.reads.select()
+        return self.wanted
 
     def read(self) -> Settled | Coroutine[Any, Any, Body]:
         """The answer, a future of it, or a coroutine that gets it from the disk."""
@@ -280,7 +263,7 @@ class Fetch:
         if self.is_replica:
             find = self._ctx.services.replica_manager.partition
             self.wanted = slowed_down(
-                cluster.throttles.leader, find, self.wanted, self._replica[0]
+                cluster.throttles.leader, find, self.wanted, self.follower.broker_id
             )
         elif self._rack and not self._params.needs_leader:
             self._preferred = preferred_replicas(self._ctx, self._rack, self.wanted)
@@ -333,12 +316,14 @@ class Fetch:
                 self.wanted, results, self._preferred or frozenset()
             )
             session_id, topic_ids = session.session_id, session.topic_ids
+            if self._params.again is not None:
+                self.follower.keep(self.reads, self.wanted, results)
         cluster, preferred = self._ctx.services.cluster, self._preferred
         if cluster is not None and self.is_replica:
             from .cluster_fetch import count_sent
 
             leader = cluster.throttles.leader
-            count_sent(leader, self.wanted, results, self._replica[0])
+            count_sent(leader, self.wanted, results, self.follower.broker_id)
         if (
             len(told) == 1
             and version >= FIRST_VERSION
@@ -394,6 +379,7 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
             min(request.min_bytes, max_bytes),
             max_bytes,
             version < FIRST_VERSION_OF_ANY_REPLICA,
+            None,
             None,
         ),
     )

@@ -64,6 +64,8 @@ FIRST_VERSION = 12
 _SIZE_MAX = 512
 _ID_POSITION = 8  # of the client's id in a frame, its length first
 _FRAME_LENGTH = 4
+_SESSION = 9  # its id and epoch, and the count of topics, before the first of these
+_NO_SESSION = Struct(">ii").pack(NO_SESSION, FINAL_EPOCH)
 _OFFSET = Struct(">q")
 
 # NamedTuple's own constructor costs three times as much as the tuple.
@@ -204,6 +206,8 @@ class UsualFetch:
         try:
             ask = self._asks[around]
         except KeyError:
+            if data[topic - _SESSION : topic - 1] != _NO_SESSION:
+                return None  # the next one has other bytes: nothing is to be learned
             ask = self._learn(connection, frame, position, around)
         if ask is None:
             return None

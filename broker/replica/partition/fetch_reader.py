@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from odradek.protocol.errors import CorruptMessage, ErrorCode, KafkaError
 from odradek.protocol.record_batch import scan
@@ -28,11 +28,23 @@ HELD_BACK: Final = -1_000
 _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
+class Again(Protocol):
+    """A follower's fetch that may have to wait: what it wants is selected once more."""
+
+    @property
+    def reads(self) -> Any:
+        """What its session reads, as `FollowerReads`."""
+
+    def select(self) -> Sequence[PartitionFetch]:
+        """What is to be read now."""
+
+
 class FetchParams(NamedTuple):
     """What holds for a fetch as a whole. Sizes are those of the records.
 
     ``needs_leader``: a replica that only follows does not answer it. ``note`` is told
-    what was found at first, of a follower: nothing else counts for it.
+    what was found at first, of a follower: nothing else counts for it; ``again`` is
+    asked what has changed when one in a session has waited.
     """
 
     isolation: FetchIsolation
@@ -41,6 +53,7 @@ class FetchParams(NamedTuple):
     max_bytes: int
     needs_leader: bool = True
     note: Note | None = None
+    again: Again | None = None
 
 
 class PartitionFetch(NamedTuple):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from odradek.storage.values.offset_metadata import OffsetMetadata
+from odradek.storage.values.offset_metadata import OffsetMetadata
 
 
 class Followed:
@@ -19,9 +16,19 @@ class Followed:
     def __init__(self) -> None:
         self.high_watermark = 0
 
-    def replicated_end(self, own: OffsetMetadata) -> OffsetMetadata | int:
-        """Up to where our own copy, and all that count, hold the log."""
-        return own if own.offset <= self.high_watermark else self.high_watermark
+    def replicated_end(self, own: OffsetMetadata) -> OffsetMetadata:
+        """Up to where our own copy, and all that count, hold the log.
+
+        Where in the files that is, is found when somebody reads: mostly nobody does.
+        """
+        known = self.high_watermark
+        return own if own.offset <= known else OffsetMetadata(known)
+
+    def note_append(self) -> None:
+        """Nobody reads here who follows us."""
+
+    def note_change(self) -> None:
+        """Likewise."""
 
     def low_watermark(self, own_log_start: int) -> int:
         """Our own log start: of others the leader knows."""

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 from odradek.storage.values.offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
+
+if TYPE_CHECKING:
+    from odradek.protocol.topic_partition import TopicPartition
 
 NO_OFFSET = -1
 ANY_BROKER_EPOCH = -1
+
+
+class Reads(Protocol):
+    """The session by which a follower reads a partition, and others."""
+
+    def note_change(self, topic_partition: TopicPartition) -> None:
+        """There is something to tell, with the next records."""
+
+    def note_append(self, topic_partition: TopicPartition) -> None:
+        """There are records, or something else that does not wait."""
 
 
 class Follower:
@@ -22,6 +37,7 @@ class Follower:
         "caught_up_ms",
         "end",
         "log_start_offset",
+        "reads",
     )
 
     def __init__(self, broker_id: int) -> None:
@@ -29,6 +45,7 @@ class Follower:
         self.broker_epoch = ANY_BROKER_EPOCH
         self.log_start_offset = NO_OFFSET
         self.end: OffsetMetadata = UNKNOWN_OFFSET
+        self.reads: Reads | None = None  # there is no session
         self.caught_up_ms = 0
         self._leader_end_at_fetch = NO_OFFSET
         self._fetched_ms = 0

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from odradek.storage.producers.marker import BuiltMarker
     from odradek.storage.producers.verification_state import VerificationGuard
     from odradek.storage.values.log_config import LogConfig
-    from odradek.storage.values.offset_metadata import OffsetMetadata
 
     from .host import PartitionHost
     from .refusals import Refused
@@ -144,13 +143,9 @@ class Partition:
             self.leadership.begin_epoch(decided.leader_epoch, self.view.log_end_offset)
             if self.view.log is not None:
                 self.view.log.assign_epoch(decided.leader_epoch)
-        self._use_replicas(
-            ReplicaState(
-                decided.replicas,
-                decided.in_sync,
-                partition_epoch=decided.partition_epoch,
-            )
-        )
+        replicas, in_sync = decided.replicas, decided.in_sync
+        state = ReplicaState(replicas, in_sync, True, decided.partition_epoch)
+        self._use_replicas(state)
         if len(decided.replicas) == 1:
             self.replication = None
         else:
@@ -166,6 +161,8 @@ class Partition:
         """Follow another broker."""
         if decided.partition_epoch < self.leadership.replicas.partition_epoch:
             return
+        if self.replication is not None:
+            self.replication.note_append()
         is_new_epoch = decided.leader_epoch > self.leadership.epoch
         self.leadership.epoch = decided.leader_epoch
         if is_new_epoch or not isinstance(self.replication, Followed):
@@ -295,9 +292,11 @@ class Partition:
             self.committer.mark_dirty(self)
             if self.config.flush_ms != UNLIMITED:
                 self._host.sync_within(self, self.config.flush_ms)
-        host = self._host
+        host, replication = self._host, self.replication
+        if replication is not None:
+            replication.note_append()
         if not host.bounds_by_durability:
-            if self.replication is None:
+            if replication is None:
                 log.visibility.raise_to_end()
             else:
                 self.raise_high_watermark()
@@ -374,10 +373,14 @@ class Partition:
         if log is None:
             return False
         own = log.durable_end if self._host.bounds_by_durability else log.end_metadata
-        end: OffsetMetadata | int | None = own
-        if self.replication is not None:
-            end = self.replication.replicated_end(own)
-        return end is not None and log.visibility.raise_to(end)
+        replication = self.replication
+        if replication is None:
+            return log.visibility.raise_to(own)
+        end = replication.replicated_end(own)
+        if end is None or not log.visibility.raise_to(end):
+            return False
+        replication.note_change()
+        return True
 
     # Log start: the records below it are deleted
 

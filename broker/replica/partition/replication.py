@@ -182,6 +182,20 @@ class Replication:
         ):
             partition.check_all_waiting()
 
+    def note_append(self) -> None:
+        """Followers that wait are to read, or to be told who leads by now."""
+        key = self._partition.topic_partition
+        for follower in self.followers.values():
+            if follower.reads is not None:
+                follower.reads.note_append(key)
+
+    def note_change(self) -> None:
+        """Followers are to be told of a watermark, when there is more to tell."""
+        key = self._partition.topic_partition
+        for follower in self.followers.values():
+            if follower.reads is not None:
+                follower.reads.note_change(key)
+
     # In-sync replicas
 
     def shrink(self) -> None:

@@ -23,7 +23,12 @@ from .purgatory import OPERATION, DelayedOperation, Purgatory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from odradek.broker.replica.partition.fetch_reader import FetchReader, FetchResult
+    from odradek.broker.replica.partition.fetch_reader import (
+        FetchParams,
+        FetchReader,
+        FetchResult,
+        PartitionFetch,
+    )
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.parked import Parked, T
@@ -91,14 +96,12 @@ class WaitingFetches(Purgatory[TopicPartition]):
             self._is_checking = False
             self._last_read = None
 
-    def read_for(self, fetch: DelayedFetch) -> FetchReader | None:
-        """What this check has read last, if ``fetch`` wants the same."""
+    def read_for(
+        self, params: FetchParams, wanted: Sequence[PartitionFetch]
+    ) -> FetchReader | None:
+        """What this check has read last, if this is the same."""
         last = self._last_read
-        if (
-            last is not None
-            and last.wanted == fetch.wanted
-            and last.params == fetch.params
-        ):
+        if last is not None and last.wanted == wanted and last.params == params:
             return last
         return None
 
@@ -182,7 +185,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
 
     def try_complete_for(self, key: TopicPartition) -> bool:
         """Count the partition that changed, unless that was done for another one."""
-        if self._others.read_for(self) is not None:
+        if self._others.read_for(self.params, self.wanted) is not None:
             return self.force_complete()
         must_answer = self._count(key) or self._counted_bytes >= self.params.min_bytes
         return must_answer and self.force_complete()

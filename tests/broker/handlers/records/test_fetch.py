@@ -285,12 +285,12 @@ async def test_what_a_follower_asked_for_in_an_earlier_epoch_says_nothing(
         led.elect(OTHER)
         led.elect(US)
         read = FetchResult(ErrorCode.NONE, offset_metadata=OffsetMetadata(3))
-        found.note(found.wanted, [read])
+        found.follower.note(found.wanted, [read])
         assert isinstance(led.partition.replication, Replication)
         follower = led.partition.replication.followers[OTHER]
         assert follower.end.offset < 3
         later = Fetch(broker.context(12), request(("t", at()), replica_id=OTHER))
-        later.note(later.wanted, [read])
+        later.follower.note(later.wanted, [read])
         assert follower.end.offset == 3
         broker.manager.asked_for.clear()
-        later.note(later.wanted, [read])  # nobody has it any more
+        later.follower.note(later.wanted, [read])  # nobody has it any more

@@ -1,0 +1,42 @@
+from odradek.broker.replica.partition.fetch_reader import PartitionFetch
+from odradek.broker.replica.waiting.follower_reads import LOOK_MS, FollowerReads
+from odradek.protocol.topic_partition import TopicPartition
+
+FIRST, SECOND, UNKNOWN = (TopicPartition("t", each) for each in range(3))
+WANTED = {each: PartitionFetch(each, 7, 100) for each in (FIRST, SECOND)}
+
+
+def test_what_has_changed_is_selected_once() -> None:
+    reads = FollowerReads(WANTED)
+    reads.note_change(SECOND)
+    reads.note_append(SECOND)
+    reads.note_append(UNKNOWN)  # which it has forgotten
+    assert reads.select() == [WANTED[SECOND]]
+    assert reads.select() == []
+
+
+def test_what_was_not_told_is_selected_again() -> None:
+    reads = FollowerReads(WANTED)
+    reads.note_append(FIRST)
+    reads.keep_all(reads.select())
+    assert reads.select() == [WANTED[FIRST]]
+
+
+def test_all_are_due_at_first_and_from_time_to_time() -> None:
+    reads = FollowerReads(WANTED)
+    assert reads.is_full_due(0)
+    reads.look_at_all(1000, 30_000)
+    assert not reads.is_full_due(1000 + LOOK_MS - 1)
+    assert reads.is_full_due(1000 + LOOK_MS)
+    reads.look_at_all(2000, 400)  # who lags so long is not in sync
+    assert reads.is_full_due(2100)
+    reads.look_at_all(3000, 30_000)
+    reads.look_at_all_next()
+    assert reads.is_full_due(3000)
+
+
+def test_what_changed_before_all_are_looked_at_is_seen_then() -> None:
+    reads = FollowerReads(WANTED)
+    reads.note_change(FIRST)
+    reads.look_at_all(0, 30_000)
+    assert reads.select() == []
