@@ -43,6 +43,7 @@ _SOFTWARE_NAME, _SOFTWARE_VERSION = "odradek", "1"
 _ANSWER_SIZE_MAX = 1 << 30
 _TRUSTED_SIZE = 16 << 20  # what is asked for is rarely more
 _KEPT_SIZE_MIN = 256 << 10
+_PEEKED_SIZE = 64 << 10
 _TURN_S = 1.0
 
 _Response = TypeVar("_Response", bound="Response")
@@ -119,6 +120,19 @@ class Connection:
             # That of TLS would have the waiting thread read what is no plain text.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
+    def fileno(self) -> int:
+        """The descriptor of the socket, by which an answer can be awaited."""
+        return self._socket.fileno()
+
+    @property
+    def is_prompt(self) -> bool:
+        """Whether a small request is sent at once, and `take_answer` can be asked.
+
+        Not with TLS, nor when the next request has to log in again first.
+        """
+        login = self._login
+        return type(self._socket) is socket.socket and not (login and login.is_due)
+
     def wait_for(self, timeout_s: float) -> None:
         """Wait so long for what is asked from now on."""
         self._timeout_s = timeout_s
@@ -150,7 +164,37 @@ class Connection:
         Raises:
             ConnectionClosed: the broker closed instead of answering.
         """
-        answered_id, response = self.receive(response_class.api_key, version)
+        frame = self.receive_frame()
+        return self._answer(frame, correlation_id, response_class, version)
+
+    def take_answer(
+        self, correlation_id: int, response_class: type[_Response], version: int
+    ) -> _Response | None:
+        """The same without waiting, once some has come; None: not all has, as it seems.
+
+        Raises:
+            ConnectionClosed, MalformedRequest: as `receive_answer`.
+        """
+        arrived = self._socket.recv(_PEEKED_SIZE, socket.MSG_PEEK)
+        end = _SIZE.size
+        if len(arrived) >= end:
+            end += max(_SIZE.unpack_from(arrived)[0], 0)
+        if arrived and len(arrived) < end:
+            return None
+        frame = memoryview(self._socket.recv(end))
+        if len(frame) <= _SIZE.size:
+            raise ConnectionClosed("the broker closed the connection")
+        data = frame[_SIZE.size :]
+        return self._answer(data, correlation_id, response_class, version)
+
+    def _answer(
+        self,
+        frame: memoryview,
+        correlation_id: int,
+        response_class: type[_Response],
+        version: int,
+    ) -> _Response:
+        answered_id, response = self._decoded(frame, response_class.api_key, version)
         if answered_id != correlation_id:
             raise ConnectionError(f"answer {answered_id}, asked {correlation_id}")
         if not isinstance(response, response_class):

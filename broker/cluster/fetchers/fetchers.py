@@ -10,11 +10,11 @@ import asyncio
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.cluster.controller_channel import ControllerChannel
 from odradek.broker.quorum.image.image import NO_LEADER
 from odradek.client.address import Address
 
 from .followed_partition import FollowedPartition
+from .leader_channel import LeaderChannel
 from .replica_fetcher import ReplicaFetcher
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Fetchers:
         running = self._running.get(key)
         if running is None:
             name = f"replicas of broker {leader}" + (f"-{number}" if number else "")
-            channel = ControllerChannel(
+            channel = LeaderChannel(
                 name,
                 lambda: self._address_of(leader),
                 self._connect,

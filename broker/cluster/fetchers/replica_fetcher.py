@@ -2,8 +2,8 @@
 
 A request says what is new since the last one: the leader keeps the rest in a session.
 The next one leaves when what the last has brought is as durable as this broker's
-records have to be: one sync for all. The thread that waits for answers is the channel's
-own; what it brings is applied on the loop.
+records have to be: one sync for all. The loop goes on while the channel waits for an
+answer; what it brings is applied there.
 
 Invariant: a partition that could not be made durable, or waits for its next try, is
 not in the session: what a leader was told once would count on.
@@ -32,7 +32,6 @@ from .leader_requests import end_of, end_request, fetch_request
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from odradek.broker.cluster.controller_channel import ControllerChannel
     from odradek.broker.cluster.throttles import Throttle
     from odradek.broker.replica.follower_replicas import FollowerReplicas
     from odradek.broker.runtime.bugs import Bugs
@@ -41,11 +40,15 @@ if TYPE_CHECKING:
     from .fetch_session_handler import Place
     from .fetch_settings import FetchSettings
     from .followed_partition import FollowedPartition
+    from .leader_channel import LeaderChannel
     from .leader_requests import Asked
 
 IDLE_MS: Final = 50
 # What changes without an answer, as the log start does, is told after so long.
 _LOOK_MS: Final = 1_000
+# A request about so many partitions fits into what a socket takes at once.
+_SMALL_COUNT: Final = 100
+_TURN_SIZE: Final = 256 << 10  # bytes of answers that are applied in one turn
 _OUT_OF_STEP = (
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
@@ -74,7 +77,7 @@ class ReplicaFetcher:
     """What is followed of one broker. ``trouble`` is why it cannot be asked."""
 
     def __init__(
-        self, leader: int, channel: ControllerChannel, parts: FollowerParts
+        self, leader: int, channel: LeaderChannel, parts: FollowerParts
     ) -> None:
         self.leader = leader
         self.trouble: str | None = None
@@ -201,8 +204,10 @@ class ReplicaFetcher:
         request = fetch_request(
             self._node_id, self._broker_epoch(), said, self._settings
         )
+        is_small = len(said.named) + len(said.forgotten) <= _SMALL_COUNT
+        ask = self._channel.ask_briefly if is_small else self._channel.ask
         try:
-            response = await self._channel.ask(request, FetchResponse, self._timeout_s)
+            response = await ask(request, FetchResponse, self._timeout_s)
             raise_for(response.error_code)
         except _OUT_OF_STEP as error:
             session.lost(is_known=not isinstance(error, FetchSessionIdNotFound))
@@ -220,7 +225,7 @@ class ReplicaFetcher:
 
     async def _take(self, response: FetchResponse) -> None:
         """Apply an answer; what it says nothing of is asked for as before."""
-        asked = self._session.wanted
+        asked, size = self._session.wanted, 0
         for topic in response.responses:
             for answer in topic.partitions:
                 place = bytes(topic.topic_id), answer.partition_index
@@ -235,7 +240,9 @@ class ReplicaFetcher:
                 except Exception as error:  # the others of this leader go on
                     self._bugs.record(f"a replica of {wanted.topic}", error)
                     followed.note(repr(error), is_dear=bool(answer.records))
-                if answer.records or answer.diverging_epoch.epoch >= 0:
+                size += len(answer.records or b"")
+                if size >= _TURN_SIZE or answer.diverging_epoch.epoch >= 0:
+                    size = 0
                     await asyncio.sleep(0)  # others get a turn between megabytes
 
     def _count(self, followed: FollowedPartition, size: int) -> None:

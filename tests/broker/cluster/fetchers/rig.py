@@ -68,6 +68,8 @@ class FakeLeader:
         found = FetchableTopicResponse(topic_id=topic.topic_id, partitions=[answer])
         return FetchResponse(responses=[found])
 
+    ask_briefly = ask
+
     def _answer(self, wanted: Any) -> PartitionData:
         code = self.code
         if wanted.current_leader_epoch < self.epoch:
