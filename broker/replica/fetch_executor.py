@@ -13,7 +13,6 @@ from odradek.storage.files.files import ColdRead
 from .partition.fetch_reader import FetchReader, read_partition
 from .reading_turn import ReadingTurn
 from .waiting.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
-from .waiting.follower_reads import DelayedFollowerFetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
     from .partition.partition import Partition
     from .waiting.delayed_fetch import Finish
+    from .waiting.follower_reads import DelayedFollowerFetch
 
 
 # What a client does wrong in ordinary life, and puts right: no failure of a fetch.
@@ -148,6 +148,8 @@ class FetchExecutor:
         waiter = Waiter(parked, finish)
         again = reader.params.again
         if again is not None:
+            from .waiting.follower_reads import DelayedFollowerFetch
+
             follower = DelayedFollowerFetch(reader.params, again, waiter, self._again)
             again.reads.keep_all(reader.wanted)
             key = reader.wanted[0].topic_partition

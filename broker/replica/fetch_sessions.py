@@ -18,14 +18,13 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-from .waiting.follower_reads import FollowerReads
-
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from odradek.broker.metadata.topics import Topics
 
     from .partition.fetch_reader import FetchResult, PartitionFetch
+    from .waiting.follower_reads import FollowerReads
 
 NO_SESSION = 0
 FIRST_EPOCH = 1
@@ -77,7 +76,11 @@ class FetchSession:
         self.is_privileged = is_privileged
         self.created_ms = self.used_ms = now_ms
         self._told: dict[TopicPartition, tuple[int, int]] = {}
-        self.reads = FollowerReads(self.wanted) if is_privileged else None
+        self.reads: FollowerReads | None = None
+        if is_privileged:
+            from .waiting.follower_reads import FollowerReads
+
+            self.reads = FollowerReads(self.wanted)
 
     def update(
         self,

@@ -31,7 +31,6 @@ from odradek.protocol.uuids import ZERO_UUID, to_text
 from odradek.storage.values.log_read import FetchIsolation
 
 from .fetch_answers import FIRST_VERSION, encode_read, is_plain, partition_data
-from .follower_fetch import FollowerFetch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,6 +140,8 @@ class Fetch:
             replica_id = request.replica_state.replica_id
         self.is_replica = replica_id > CONSUMER
         if self.is_replica:
+            from .follower_fetch import FollowerFetch
+
             self.follower = follower = FollowerFetch(
                 ctx.services, replica_id, request.replica_state.replica_epoch
             )

@@ -143,9 +143,8 @@ class Partition:
             self.leadership.begin_epoch(decided.leader_epoch, self.view.log_end_offset)
             if self.view.log is not None:
                 self.view.log.assign_epoch(decided.leader_epoch)
-        replicas, in_sync = decided.replicas, decided.in_sync
-        state = ReplicaState(replicas, in_sync, True, decided.partition_epoch)
-        self._use_replicas(state)
+        in_sync, epoch = decided.in_sync, decided.partition_epoch
+        self._use_replicas(ReplicaState(decided.replicas, in_sync, True, epoch))
         if len(decided.replicas) == 1:
             self.replication = None
         else:
