@@ -277,12 +277,12 @@ class Shard(Generic[S]):
     def write_usual(
         self,
         batch: memoryview,
-        records: Sequence[CoordinatorRecord],
+        replay: Callable[[int], object],
         now_ms: int,
         frame: bytes,
         refuse: Refuse[T],
     ) -> bytes | T | AwaitedFrame | None:
-        """Write and replay ``records``, of which ``batch`` consists; then answer.
+        """Write ``batch``, let ``replay`` apply it from its offset on; then answer.
 
         ``frame`` is the answer once they are durable. None, and nothing was done, where
         anything is special: then it is for `apply`.
@@ -299,9 +299,9 @@ class Shard(Generic[S]):
             return None
         appended, pending = result
         try:
-            self._replay(records, appended[1], now_ms, NOBODY)
-        except KafkaError as error:
-            return refuse(error)
+            replay(appended[1])
+        except Exception as error:
+            return refuse(self._left_behind(error))
         if pending is None:
             return frame
         self.answers.pending = self.answers.awaited = pending

@@ -90,17 +90,18 @@ class CatchUp:
 
     def add(self, queue: ResponseQueue) -> None:
         """Call ``queue.catch_up`` in the next turn."""
-        self._wake()
+        if not self._queues and not self._encoded:
+            self._wake()
         self._queues.append(queue)
 
     def add_encoded(self, queue: ResponseQueue) -> None:
         """Call ``queue.flush`` in the next turn, before any ``catch_up``."""
-        self._wake()
+        if not self._queues and not self._encoded:
+            self._wake()
         self._encoded.append(queue)
 
     def _wake(self) -> None:
-        if not self._queues and not self._encoded:
-            asyncio.get_running_loop().call_soon(self._run)
+        asyncio.get_running_loop().call_soon(self._run)
 
     def _run(self) -> None:
         encoded, self._encoded = iter(self._encoded), []

@@ -342,22 +342,8 @@ class Partition:
             self._host.record_written(self)
             if self._host.bounds_by_durability:
                 return
-        self._follow_durable_offset()
-
-    def on_written(self) -> None:
-        """The catalogue has committed that this partition is written."""
-        self.is_written = True
-        self._follow_durable_offset()
-
-    def fail(self, error: KafkaError) -> None:
-        """Refuse writes for good; what is durable can still be read."""
-        if self.view.log is not None:
-            self.view.log.fail(error)
-        self.check_all_waiting()
-
-    def _follow_durable_offset(self) -> None:
         log = self.view.log
-        if log is None or self.leadership.refusal is not None:
+        if log is None:
             return
         if self._host.bounds_by_durability:
             if self.replication is None:
@@ -365,6 +351,17 @@ class Partition:
             else:
                 self.raise_high_watermark()
         self._host.check_all_waiting(self)
+
+    def on_written(self) -> None:
+        """The catalogue has committed that this partition is written."""
+        self.is_written = True
+        self.on_durable()
+
+    def fail(self, error: KafkaError) -> None:
+        """Refuse writes for good; what is durable can still be read."""
+        if self.view.log is not None:
+            self.view.log.fail(error)
+        self.check_all_waiting()
 
     def raise_high_watermark(self) -> bool:
         """Raise it as far as all copies that count hold the log. Whether it moved."""

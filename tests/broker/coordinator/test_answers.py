@@ -2,7 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from odradek.broker.coordinator.batches import batch_of
 from odradek.broker.coordinator.decision import Decision, Place
 from odradek.broker.coordinator.phase import Phase
+from odradek.broker.coordinator.shard import Shard
 from odradek.broker.replica.waiting.awaited_appends import AwaitedFrame
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
@@ -143,7 +144,7 @@ async def test_an_answer_that_raises_keeps_no_other_from_being_given(
 
 async def test_a_whole_frame_is_kept_as_any_answer(broker: TallyBroker) -> None:
     shard = shard_with(broker)
-    answer = shard.write_usual(*usual(broker, "a"), b"frame", refuse)
+    answer = shard.write_usual(*usual(broker, shard, "a"), b"frame", refuse)
     assert isinstance(answer, AwaitedFrame)
     assert not answer.done()
     assert shard.state.counts == {"a": 5}
@@ -153,7 +154,7 @@ async def test_a_whole_frame_is_kept_as_any_answer(broker: TallyBroker) -> None:
 
 async def test_a_frame_is_refused_after_a_failed_sync(broker: TallyBroker) -> None:
     shard = shard_with(broker)
-    answer = shard.write_usual(*usual(broker, "a"), b"frame", refuse)
+    answer = shard.write_usual(*usual(broker, shard, "a"), b"frame", refuse)
     broker.replicas.log_of(shard.topic_partition).fail(KafkaStorageError())
     broker.replicas.manager.partition(shard.topic_partition).check_all_waiting()
     assert isinstance(answer, AwaitedFrame)
@@ -170,7 +171,7 @@ async def test_a_frame_whose_records_cannot_be_replayed_ends_the_shard(
         raise ValueError("a bug")
 
     monkeypatch.setattr(shard.state, "replay", replay)
-    answer = shard.write_usual(*usual(broker, "a"), b"frame", refuse)
+    answer = shard.write_usual(*usual(broker, shard, "a"), b"frame", refuse)
     assert isinstance(answer, KafkaError)
     assert answer.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert shard.phase is Phase.FAILED
@@ -184,8 +185,14 @@ def shard_with(broker: TallyBroker) -> Any:
     return broker.runtime.shard(broker.runtime.partition_of("a"))
 
 
-def usual(broker: TallyBroker, key: str) -> tuple[memoryview, list[Any], int]:
-    """The batch of a record, the record, and the time."""
+def usual(
+    broker: TallyBroker, shard: Shard[Tallies], key: str
+) -> tuple[memoryview, Callable[[int], None], int]:
+    """The batch of a record, what replays it, and the time."""
     now_ms = broker.replicas.clock.now_ms()
     record = Counted(key, 5)
-    return batch_of([(record, *record.encode())], None, now_ms), [record], now_ms
+
+    def replay(offset: int) -> None:
+        shard.state.replay(record, Place(offset, now_ms))
+
+    return batch_of([(record, *record.encode())], None, now_ms), replay, now_ms

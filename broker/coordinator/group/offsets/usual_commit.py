@@ -7,6 +7,7 @@ into a copy.
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -153,13 +154,10 @@ def commit(
     except KafkaError:
         return None
     now_ms = runtime.clock.now_ms()
-    answer = shard.write_usual(
-        usual.batch(numbers, now_ms),
-        usual.records(numbers, now_ms),
-        now_ms,
-        frame,
-        refuse,
-    )
+    records = usual.records(numbers, now_ms)
+    replay = partial(shard.state.replay_usual, records, now_ms)
+    batch = usual.batch(numbers, now_ms)
+    answer = shard.write_usual(batch, replay, now_ms, frame, refuse)
     if answer is not None and group is not None:
         renew(shard.state, group, committer)
     return answer

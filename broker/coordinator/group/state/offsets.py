@@ -119,6 +119,17 @@ class GroupOffsets:
             offsets = self._committed[group_id] = {}
         offsets[key] = stored
 
+    def put_all(
+        self, group_id: str, records: Iterable[OffsetRecord], base_offset: int
+    ) -> None:
+        """`replay` of records of one group that lie one behind another."""
+        offsets = self._committed.get(group_id)
+        if offsets is None:
+            offsets = self._committed[group_id] = {}
+        for place, record in enumerate(records, base_offset):
+            _, topic, partition, committed = record
+            offsets[topic, partition] = _new(StoredOffset, (committed, place))
+
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
         """Commit or drop what a producer's transaction has pending."""
         for group_id, offsets in self._pending.pop(producer_id, {}).items():

@@ -19,7 +19,7 @@ from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Place
@@ -187,6 +187,15 @@ class GroupShard:
         else:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded
+
+    def replay_usual(
+        self, records: Sequence[OffsetRecord], now_ms: int, base_offset: int
+    ) -> None:
+        """`replay` of what one group commits, outside of any transaction."""
+        group_id = records[0][0]
+        self.offsets.put_all(group_id, records, base_offset)
+        if group_id not in self.groups:
+            self._begin_simple_groups((group_id,), now_ms)
 
     def take_batches(self, data: bytes, position: int) -> TakenBatches | None:
         """Apply batches of nothing but offsets; see `BatchTaker`."""

@@ -81,3 +81,20 @@ def test_a_group_without_offsets_is_not_kept() -> None:
     offsets.replay(OffsetRecord("g", "t", 0, CommittedOffset(1)), Place(0, 0))
     offsets.replay(OffsetRecord("g", "t", 0, None), Place(1, 0))
     assert offsets.group_ids() == []
+
+
+def test_what_is_put_together_is_as_if_it_was_replayed() -> None:
+    together, alone = GroupOffsets(), GroupOffsets()
+    for base_offset, partitions in ((5, (0, 1, 2)), (8, (1,)), (9, (2, 2))):
+        records = [
+            OffsetRecord("g", "t", partition, CommittedOffset(base_offset + place))
+            for place, partition in enumerate(partitions)
+        ]
+        together.put_all("g", records, base_offset)
+        for offset, record in enumerate(records, base_offset):
+            alone.replay(record, Place(offset, 0))
+        assert together.of_group("g") == alone.of_group("g")
+    for each in together, alone:  # of a transaction that wrote before the last two
+        each.replay(OffsetRecord("g", "t", 2, CommittedOffset(1)), Place(9, 0, 7, 0))
+        each.end_transaction(7, is_commit=True)
+    assert together.of_group("g") == alone.of_group("g")
