@@ -83,6 +83,19 @@ def find_duplicate(state: ProducerState, header: "BatchHeader") -> BatchMetadata
     )
 
 
+def leaves_out(state: ProducerState | None, header: "BatchHeader") -> bool:
+    """Whether batches of its producer belong before it that are not here.
+
+    If nothing is known of the producer, that is all before its first one.
+    """
+    sequence = header.base_sequence
+    if state is None or header.producer_epoch > state.producer_epoch:
+        return sequence > 0
+    if header.producer_epoch < state.producer_epoch:
+        return False
+    return state.misses_before(sequence)
+
+
 def _check_awaited(
     state: ProducerState | None,
     header: "BatchHeader",

@@ -125,6 +125,11 @@ class ProducerState:
                 return None
         return None
 
+    def misses_before(self, sequence: int) -> bool:
+        """Whether others of the epoch belong between its last batch and ``sequence``."""
+        expected = next_sequence(self.batches[-1].last_sequence) if self.batches else 0
+        return 0 < (sequence - expected) % _SEQUENCES <= _SEQUENCES // 2
+
     def unwritten(self, sequence: int) -> int:
         """``sequence``, or the next one to come if that is behind the last batch."""
         if not self.batches:

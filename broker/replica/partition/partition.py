@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.errors import KafkaError, NotEnoughReplicas
+from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.producers.verification_state import VerificationStates
 from odradek.storage.values.log_config import UNLIMITED
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from odradek.storage.files.files import Buffer
     from odradek.storage.log.appender import Placed
     from odradek.storage.log.unified_log import UnifiedLog
-    from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
+    from odradek.storage.producers.append_info import AppendInfo
     from odradek.storage.producers.marker import BuiltMarker
     from odradek.storage.producers.verification_state import VerificationGuard
     from odradek.storage.values.log_config import LogConfig
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .replica_state import LeaderAndIsr
 
 ACKS_ALL = -1
+_CLIENT = AppendOrigin.CLIENT
 
 
 class Partition:
@@ -84,7 +86,7 @@ class Partition:
     ) -> None:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
-        self.leadership = Leadership(leader_epoch, replicas)
+        self.leadership = Leadership(leader_epoch, replicas, host)
         self.view = PartitionView(self.leadership)
         self.durable_log_start = DurableLogStart()
         self.append_count = self.fetch_count = self.failed_fetch_count = 0
@@ -245,6 +247,8 @@ class Partition:
         log = self.view.log
         if log is None or not self.is_written:
             log = self._host.begin_log(self)
+        if leadership.settling_since_ms is not None and origin is _CLIENT:
+            leadership.check_nothing_left_out(batch, log.producers)
         if isinstance(batch, tuple):
             info = log.joint_appender.append(batch, leadership.epoch, now_ms, guard)
         else:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from odradek.broker.replica.appends import AppendResults
+from odradek.broker.replica.partition.leadership import SETTLING_MS
 from odradek.broker.replica.partition.view import Until
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
-from tests.fakes.led_with_another import US, LedWithAnother
+from tests.fakes.led_with_another import OTHER, US, LedWithAnother
 from tests.fakes.replicas import Replicas, batch_of, replicas
 
 every_durability = pytest.mark.parametrize("durability", ["commit", "interval", "none"])
@@ -157,3 +158,74 @@ async def test_a_coordinator_waits_for_the_other_copy(
         usual = appends.append_usual_of_coordinator(partition, batch_of(b"v"), now_ms)
         assert usual is not None
         assert usual[1] is None
+
+
+class Pipelining:
+    """A producer that sends its batches, of one record, before the first is answered.
+
+    ``acks``: so that nothing has to be copied for an answer.
+    """
+
+    acks, timeout_ms, is_admin = 1, 30_000, False
+
+    def __init__(self, broker: Replicas, place: TopicPartition) -> None:
+        self.key = place
+        self._appends = broker.manager.appends
+
+    def respond(self, result: AppendResult) -> Any:
+        return result.error_code
+
+    def frame(self, correlation_id: int, *_: int) -> Any:
+        return ErrorCode.NONE
+
+    def send(self, sequence: int, *, alone: bool) -> Any:
+        """Its code; None: as one that is not led here, which the caller asks again."""
+        producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": sequence}
+        batch = batch_of(b"v", **producer)
+        if alone:
+            return self._appends.append_one(self, batch, 0)
+        entries = {self.key: batch}
+        return self._appends.append(entries, self.acks, self.timeout_ms, _code_of)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+async def test_what_follows_a_refused_batch_is_refused_alike(
+    tmp_path: Path, *, alone: bool
+) -> None:
+    """Its client would take OUT_OF_ORDER_SEQUENCE_NUMBER for the end of its epoch."""
+    async with replicas(tmp_path, durability="none") as broker:
+        place, with_another = await led(broker)
+        cluster: Any = broker.manager.cluster
+        producer = Pipelining(broker, place)
+
+        def sent(*sequences: int) -> list[Any]:
+            return [producer.send(each, alone=alone) for each in sequences]
+
+        with_another.elect(OTHER)
+        assert sent(0) == [None if alone else ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        with_another.elect(US)
+        assert sent(1, 2) == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2
+        assert sent(0, 1, 2) == [ErrorCode.NONE] * 3
+        assert sent(1, 4) == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        cluster.time_ms += SETTLING_MS  # what is missing now does not come any more
+        assert sent(4, 3) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.NONE]
+
+
+async def test_one_that_was_refused_while_too_few_were_in_sync_may_come_again(
+    tmp_path: Path,
+) -> None:
+    options = {"min_insync_replicas": "2"}
+    async with replicas(tmp_path, durability="none") as broker:
+        place, with_another = await led(broker, **options)
+        cluster: Any = broker.manager.cluster
+        cluster.time_ms += SETTLING_MS
+        producer = Pipelining(broker, place)
+        producer.acks = -1
+        with_another.elect(US, US)
+        assert producer.send(0, alone=False) == ErrorCode.NOT_ENOUGH_REPLICAS
+        cluster.time_ms += SETTLING_MS
+        replicated = with_another.partition.leadership.replicas
+        with_another.partition.use_in_sync((US, OTHER), replicated.partition_epoch + 1)
+        assert producer.send(1, alone=False) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        producer.acks = 1
+        assert producer.send(0, alone=False) == ErrorCode.NONE

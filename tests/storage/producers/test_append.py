@@ -10,7 +10,11 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.record_batch import BatchHeader, next_sequence, read_header
 from odradek.protocol.records import NewRecord, build_batch
-from odradek.storage.producers.append import check_data_batch, check_marker
+from odradek.storage.producers.append import (
+    check_data_batch,
+    check_marker,
+    leaves_out,
+)
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.producers.state import EPOCH_MAX, BatchMetadata, ProducerState
 from odradek.storage.producers.verification_state import (
@@ -81,6 +85,29 @@ def test_t087_a_partial_overlap_is_out_of_order_too() -> None:
 def test_a_gap_is_out_of_order() -> None:
     with pytest.raises(OutOfOrderSequenceNumber, match="expected 1"):
         check_data_batch(after(header(0)), header(2), CLIENT)
+
+
+def test_a_batch_leaves_out_what_belongs_before_it() -> None:
+    known = after(header(0, epoch=1, count=3))
+    left_out = {
+        sequence: leaves_out(known, header(sequence, epoch=1))
+        for sequence in (0, 2, 3, 4, 1000)
+    }
+    assert left_out == {0: False, 2: False, 3: False, 4: True, 1000: True}
+    assert not leaves_out(after(header(LAST)), header(0))
+    assert leaves_out(after(header(LAST)), header(1))
+    assert not leaves_out(after(header(1)), header(LAST))
+
+
+def test_the_first_batch_of_a_producer_or_an_epoch_has_sequence_0() -> None:
+    for state in (None, after(header(5, epoch=1))):
+        assert not leaves_out(state, header(0, epoch=2))
+        assert leaves_out(state, header(1, epoch=2))
+    marked = after(header(5, epoch=1))
+    marked.end_transaction(2, 0, 0)
+    assert not leaves_out(marked, header(0, epoch=2))
+    assert leaves_out(marked, header(1, epoch=2))
+    assert not leaves_out(marked, header(7, epoch=1))  # fenced, whatever it sends
 
 
 def test_t089_epoch_lower_47_for_client_accepted_with_warning_as_replication(

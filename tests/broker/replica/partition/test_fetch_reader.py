@@ -15,6 +15,7 @@ from odradek.storage.files.files import ColdRead
 from odradek.storage.values.log_config import LogConfig
 from odradek.storage.values.log_read import FetchedData, FetchIsolation
 from odradek.storage.values.offset_metadata import OffsetMetadata
+from tests.broker.replica.partition.test_partition import FakeHost
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PARAMS = FetchParams(FetchIsolation.HIGH_WATERMARK, 500, 1, 1000)
@@ -54,7 +55,7 @@ class FakeLog:
 
 
 def partition(log: FakeLog, leader_epoch: int = 3, is_leader: bool = True) -> Partition:
-    host: Any = None
+    host: Any = FakeHost()
     replicas = ReplicaState((1,), (1,), is_leader)
     made = Partition(T0, bytes(16), leader_epoch, LogConfig(), replicas, host)
     made.view.log = log  # type: ignore[assignment]
