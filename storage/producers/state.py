@@ -126,7 +126,7 @@ class ProducerState:
         return None
 
     def misses_before(self, sequence: int) -> bool:
-        """Whether others of the epoch belong between its last batch and ``sequence``."""
+        """Whether others of the epoch belong between the last batch and this one."""
         expected = next_sequence(self.batches[-1].last_sequence) if self.batches else 0
         return 0 < (sequence - expected) % _SEQUENCES <= _SEQUENCES // 2
 
