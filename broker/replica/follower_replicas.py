@@ -17,7 +17,7 @@ from .following import Copies
 from .partition.followed import Followed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
@@ -104,17 +104,20 @@ class FollowerReplicas(Copies):
         )
 
     async def sync(self, partitions: Sequence[Partition]) -> None:
-        """Make durable what they have, where it has to be; see `may_be_told`."""
+        """Make durable what they have, where it has to be; see `may_be_told`.
+
+        Of a topic with ``flush.messages`` or ``flush.ms`` that is due here as at a
+        leader, whatever the durability: Apache Kafka's followers do not tell before.
+        """
         if not self._replica_manager.bounds_by_durability:
+            now_ms = self._clock.now_ms()
+            await _flush(
+                each
+                for each in partitions
+                if each.has_flush_options and each.must_sync_now(now_ms)
+            )
             return
-        committers = {
-            each.committer
-            for each in partitions
-            if each.committer is not None and each.log and each.log.unflushed_count
-        }
-        for committer in committers:
-            with suppress(StorageFailure):  # reported when it happened
-                await committer.flush()
+        await _flush(partitions)
         unwritten = [each for each in partitions if not each.is_written and each.log]
         for each in unwritten:
             if each.log and not each.log.unflushed_count and not _is_empty(each.log):
@@ -136,6 +139,17 @@ class FollowerReplicas(Copies):
             partition.replication.high_watermark = offset
             if partition.raise_high_watermark():
                 partition.check_all_waiting()
+
+
+async def _flush(partitions: Iterable[Partition]) -> None:
+    committers = {
+        each.committer
+        for each in partitions
+        if each.committer is not None and each.log and each.log.unflushed_count
+    }
+    for committer in committers:
+        with suppress(StorageFailure):  # reported when it happened
+            await committer.flush()
 
 
 def _is_empty(log: UnifiedLog) -> bool:

@@ -83,3 +83,21 @@ async def test_what_was_led_is_not_committed_by_being_synced(tmp_path: Path) -> 
         assert replica.may_be_told(partition)
         assert partition.view.log_end_offset == 1
         assert partition.view.high_watermark == 0
+
+
+async def test_what_flush_messages_bounds_is_synced_before_it_is_told(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path, durability="none") as broker:
+        replica, there = following(broker), SourceLog()
+        Decisions(US, broker.manager, {T0: FOLLOWS}.get)
+        await broker.create_topic(flush_messages="2")
+        partition = broker.manager.partition(T0)
+        unsynced = []
+        for value in (b"a", b"b", b"c"):
+            there.append(batch_of(value), epoch=3)
+            replica.append(partition, there.batches[-1])
+            await replica.sync([partition])
+            assert partition.log is not None
+            unsynced.append(partition.log.unflushed_count)
+        assert unsynced == [1, 0, 1]
