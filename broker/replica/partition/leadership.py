@@ -52,6 +52,7 @@ class Leadership:
 
     def __init__(self, epoch: int, replicas: ReplicaState, host: PartitionHost) -> None:
         self._host = host
+        self.settling_since_ms: int | None = None
         self._begin_to_settle()
         self.epoch = epoch
         self.replicas = replicas

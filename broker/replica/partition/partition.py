@@ -247,11 +247,11 @@ class Partition:
         log = self.view.log
         if log is None or not self.is_written:
             log = self._host.begin_log(self)
-        if leadership.settling_since_ms is not None and origin is _CLIENT:
-            leadership.check_nothing_left_out(batch, log.producers)
         if isinstance(batch, tuple):
             info = log.joint_appender.append(batch, leadership.epoch, now_ms, guard)
         else:
+            if leadership.settling_since_ms is not None and origin is _CLIENT:
+                leadership.check_nothing_left_out(batch, log.producers)
             info = log.appender.append_as_leader(
                 batch, leadership.epoch, now_ms, origin, guard, transaction_version
             )
