@@ -6,7 +6,6 @@ there once, in order, and so is its copy; of each transaction there is all or no
 """
 
 import contextlib
-import os
 import subprocess
 import sys
 import threading
@@ -29,10 +28,7 @@ from tests.crash.exactly_once_worker import (
 )
 from tests.patience import PATIENCE_S
 
-# With more than one of them librdkafka begins a new epoch of its producer when a later
-# one is refused while a partition moves, and sends those before it under new numbers:
-# one that the next leader has already is there twice. That is for the long run to find.
-IN_FLIGHT_MAX = 5 if os.environ.get("ODRADEK_LONG") else 1
+IN_FLIGHT_MAX = 5
 KEYS = 24
 WHOLE = "whole"
 TOPICS = {SOURCE: SOURCE_PARTITIONS, TARGET: TARGET_PARTITIONS, WHOLE: 3}

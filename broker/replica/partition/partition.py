@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.protocol.errors import KafkaError, NotEnoughReplicas
-from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
 from odradek.storage.producers.verification_state import VerificationStates
 from odradek.storage.values.log_config import UNLIMITED
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from odradek.storage.files.files import Buffer
     from odradek.storage.log.appender import Placed
     from odradek.storage.log.unified_log import UnifiedLog
-    from odradek.storage.producers.append_info import AppendInfo
     from odradek.storage.producers.marker import BuiltMarker
     from odradek.storage.producers.verification_state import VerificationGuard
     from odradek.storage.values.log_config import LogConfig
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
     from .refusals import Refused
     from .replica_state import LeaderAndIsr
 
-ACKS_ALL = -1
-_CLIENT = AppendOrigin.CLIENT
+ACKS_ALL, _CLIENT = -1, AppendOrigin.CLIENT
 
 
 class Partition:
@@ -250,7 +248,7 @@ class Partition:
         if isinstance(batch, tuple):
             info = log.joint_appender.append(batch, leadership.epoch, now_ms, guard)
         else:
-            if leadership.settling_since_ms is not None and origin is _CLIENT:
+            if origin is _CLIENT and leadership.settling_since_ms is not None:
                 leadership.check_nothing_left_out(batch, log.producers)
             info = log.appender.append_as_leader(
                 batch, leadership.epoch, now_ms, origin, guard, transaction_version
