@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from base64 import b64decode, b64encode
+from binascii import a2b_base64, b2a_base64
 from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -116,6 +116,8 @@ class ClientFirst(NamedTuple):
     @property
     def is_by_token(self) -> bool:
         """Whether ``user`` is the id of a delegation token."""
+        if not self.extensions:
+            return False
         return self.extensions.get(TOKEN_AUTH, "").lower() == "true"
 
 
@@ -192,13 +194,13 @@ def client_final(
     gs2_header, bare = first[:3], first[3:]  # as `client_first` begins
     found = _matched(_SERVER_FIRST, server_first)
     assert found is not None
-    unproved = b"c=" + b64encode(gs2_header) + b",r=" + found["nonce"]
+    unproved = b"c=" + b2a_base64(gs2_header, newline=False) + b",r=" + found["nonce"]
     signed = b",".join((bare, server_first, unproved))
     client_key = hmac.digest(salted_password, b"Client Key", algorithm)
     server_key = hmac.digest(salted_password, b"Server Key", algorithm)
     stored_key = hashlib.new(algorithm, client_key).digest()
     proof = _xor(client_key, hmac.digest(stored_key, signed, algorithm))
-    message = unproved + b",p=" + b64encode(proof)
+    message = unproved + b",p=" + b2a_base64(proof, newline=False)
     return ClientFinal(message, hmac.digest(server_key, signed, algorithm))
 
 
@@ -245,7 +247,7 @@ def read_client_first(message: bytes) -> ClientFirst:
 def server_first(first: ClientFirst, nonce: str, salt: bytes, iterations: int) -> bytes:
     """Answers ``first``; ``nonce`` is ours: printable, no comma, new each time."""
     whole = first.nonce + nonce.encode()
-    return b"r=%b,s=%b,i=%d" % (whole, b64encode(salt), iterations)
+    return b"r=%b,s=%b,i=%d" % (whole, b2a_base64(salt, newline=False), iterations)
 
 
 def server_final(
@@ -259,7 +261,8 @@ def server_final(
     found = _matched(_CLIENT_FINAL, message)
     if found is None:
         raise ScramError("no second message of SCRAM")
-    if found["binding"] not in (_NO_BINDING, b64encode(first.gs2_header)):
+    binding = found["binding"]
+    if binding not in (_NO_BINDING, b2a_base64(first.gs2_header, newline=False)):
         raise ScramError("not the header that it began with")
     given = answered[2 : answered.index(b",")]
     if found["nonce"] == first.nonce + given:
@@ -275,7 +278,9 @@ def server_final(
     stored_key = hashlib.new(algorithm, client_key).digest()
     if not hmac.compare_digest(stored_key, keys.stored_key):
         raise ScramError("the proof does not fit")
-    return b"v=" + b64encode(hmac.digest(keys.server_key, signed, algorithm))
+    return b"v=" + b2a_base64(
+        hmac.digest(keys.server_key, signed, algorithm), newline=False
+    )
 
 
 def _matched(pattern: bytes, message: bytes) -> re.Match[bytes] | None:
@@ -289,14 +294,16 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
 
 def _name(escaped: bytes) -> str:
     try:
-        return escaped.replace(b"=2C", b",").replace(b"=3D", b"=").decode()
+        if b"=" in escaped:
+            escaped = escaped.replace(b"=2C", b",").replace(b"=3D", b"=")
+        return escaped.decode()
     except UnicodeDecodeError as error:
         raise ScramError("a name that is no UTF-8") from error
 
 
 def _decoded(text: bytes) -> bytes:
     try:
-        return b64decode(text, validate=True)
+        return a2b_base64(text, strict_mode=True)
     except ValueError as error:
         raise ScramError("no base64") from error
 

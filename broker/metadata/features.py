@@ -89,26 +89,26 @@ class Features:
             STREAMS_VERSION: 1,
             TRANSACTION_VERSION: transaction_version,
         }
-        self._levels_of: tuple[Mapping[str, str] | None, tuple[int, ...]] = None, ()
+        self._seen: Mapping[str, str] | None = None
+        self._told: tuple[int, tuple[int, ...]] = 0, ()
 
     @property
     def epoch(self) -> int:
         """How often levels were changed: clients keep the newest answer."""
-        return int(self._stored.get(_EPOCH, 0))
+        return self.told[0]
 
     def level_of(self, name: str) -> int:
         """The level of a feature; 0: it is off."""
         return int(self._stored.get(name, self._defaults[name]))
 
     @property
-    def levels(self) -> tuple[int, ...]:
-        """Those of ``supported``, in its order: every client asks for them."""
+    def told(self) -> tuple[int, tuple[int, ...]]:
+        """The epoch, and the levels of ``supported``: every client asks for them."""
         stored = self._stored  # another one after a change
-        seen, levels = self._levels_of
-        if seen is not stored:
+        if self._seen is not stored:
             levels = tuple(self.level_of(name) for name, _, _ in self.supported)
-            self._levels_of = stored, levels
-        return levels
+            self._seen, self._told = stored, (int(stored.get(_EPOCH, 0)), levels)
+        return self._told
 
     async def update(self, levels: Mapping[str, int]) -> None:
         """Let levels that were checked hold from now on, all of them."""

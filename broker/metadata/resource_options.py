@@ -50,20 +50,25 @@ class ResourceOptions:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._watchers: list[Watcher] = []
-        self._options: dict[Resource, dict[str, str]] = {}
+        self._options: dict[ResourceKind, dict[str, dict[str, str]]] = {
+            kind: {} for kind in ResourceKind
+        }
         for kind, resource, name, value in catalog.store.resource_options():
-            key = Resource(ResourceKind(kind), resource)
-            self._options.setdefault(key, {})[name] = value
+            of_kind = self._options[ResourceKind(kind)]
+            of_kind.setdefault(resource, {})[name] = value
 
     def of(self, resource: Resource) -> Options:
         """What is set for a resource. Not to be kept: it is replaced by a change."""
-        return self._options.get(resource, _NOTHING)
+        kind, name = resource
+        return self._options[kind].get(name, _NOTHING)
 
     def all_of(self, kind: ResourceKind) -> Iterator[tuple[str, Options]]:
         """The name and the options of every resource that has some."""
-        for resource, options in self._options.items():
-            if resource.kind == kind:
-                yield resource.name, options
+        yield from self._options[kind].items()
+
+    def has_any(self, kind: ResourceKind) -> bool:
+        """Whether one of them has some: every client's first request asks for it."""
+        return bool(self._options[kind])
 
     def of_brokers(self, node_id: int) -> tuple[Options, Options]:
         """What is set for all brokers, and for this one."""
@@ -100,8 +105,9 @@ class ResourceOptions:
         await self._catalog.change(decide_change)
 
     def _apply(self, resource: Resource, options: dict[str, str]) -> None:
+        kind, name = resource
         if options:
-            self._options[resource] = options
+            self._options[kind][name] = options
         else:
-            self._options.pop(resource, None)
+            self._options[kind].pop(name, None)
         tell_all(self._watchers, resource)

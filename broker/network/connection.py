@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import starts_alone
@@ -95,7 +95,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let the client in, or close at once."""
-        transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
+        if TYPE_CHECKING:  # uvloop's are no subclass
+            assert isinstance(transport, asyncio.Transport)
         self._transport, network = transport, self._network
         peer = transport.get_extra_info("peername") or ("unknown", 0)
         if not self._listener.admits(peer[0]):
@@ -252,8 +253,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _serve(self, frames: Iterable[memoryview]) -> None:
         """Start the requests in ``frames``; from where it may not go on, keep them."""
-        dispatch = self._dispatch
-        info = self.info
+        dispatch, info = self._dispatch, self.info
         responses = self._responses
         waiting = responses.waiting
         answers = self._network.answers

@@ -91,7 +91,7 @@ class Parts:
         self.client_log = LimitedLog(self.clock)
         self.live.watch(self._take_config)
         self.resources.watch(self._take_change)
-        if any(self.resources.all_of(ResourceKind.MIRRORED_TOPIC)):
+        if self.resources.has_any(ResourceKind.MIRRORED_TOPIC):
             _ = self.mirrored  # from the first log on that is opened
 
     def _take_config(self, config: BrokerConfig) -> None:
@@ -104,7 +104,7 @@ class Parts:
     @property
     def wants_client_metrics(self) -> bool:
         """Whether somebody subscribes to the metrics of clients."""
-        is_any = any(self.resources.all_of(ResourceKind.CLIENT_METRICS))
+        is_any = self.resources.has_any(ResourceKind.CLIENT_METRICS)
         return is_any and self.telemetry.is_wanted
 
     # What is made when it is first asked for
@@ -312,7 +312,7 @@ class Parts:
     @property
     def mirrors_in_use(self) -> Mirrors | None:
         """The same. None: there are none, and they are not loaded."""
-        if "mirrors" in vars(self) or any(self.resources.all_of(ResourceKind.MIRROR)):
+        if "mirrors" in vars(self) or self.resources.has_any(ResourceKind.MIRROR):
             return self.mirrors
         return None
 

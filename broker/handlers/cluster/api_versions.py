@@ -54,12 +54,13 @@ def handle_api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> byt
         ctx.connection.client_software_version = version
     services = ctx.services
     features, cluster = services.features, services.cluster
+    epoch, levels = features.told
     return _body(
         ctx.api_version,
         services.wants_client_metrics,
-        features.epoch,
+        epoch,
         features.supported,
-        features.levels,
+        levels,
         None if cluster is None else cluster.forwarding.versions,
     )
 

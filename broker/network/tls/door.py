@@ -67,6 +67,7 @@ class Door:
         self.identity, self.pre_auth = tls
         self.network = network
         self.failed_count = 0
+        self.loop = asyncio.get_running_loop()
         self._acceptor = Acceptor(network.log, network.clock, self._meet)
         self._make_connection = make_connection
         self._waiting: set[Handshake] = set()
@@ -108,7 +109,7 @@ class Door:
             self._ready.append(handshake)
             return
         self._has_made_one = True
-        asyncio.get_running_loop().call_soon(self._shake_hands)
+        self.loop.call_soon(self._shake_hands)
         handshake.go_on()
         self._left_ms = self.network.clock.monotonic_ms()
 
@@ -181,7 +182,7 @@ class Door:
             return
         handshake = Handshake(self, sock, ends)
         self._waiting.add(handshake)
-        self.pre_auth.enter(handshake)
+        self.pre_auth.enter(handshake, now_ms)
         handshake.begin()
 
     def _shake_hands(self) -> None:
@@ -198,7 +199,7 @@ class Door:
             if now_ms >= end_ms:
                 break
         self._left_ms = now_ms
-        asyncio.get_running_loop().call_soon(self._shake_hands)
+        self.loop.call_soon(self._shake_hands)
 
 
 class Handshake:
@@ -319,7 +320,7 @@ class Handshake:
         if self._is_watched and self._is_writing == for_writing:
             return
         self._unwatch()
-        loop = asyncio.get_running_loop()
+        loop = self._door.loop
         self._is_watched, self._is_writing = True, for_writing
         if for_writing:
             loop.add_writer(self._fd, self._on_ready)
@@ -329,7 +330,7 @@ class Handshake:
     def _unwatch(self) -> None:
         if not self._is_watched:
             return
-        loop = asyncio.get_running_loop()
+        loop = self._door.loop
         if self._is_writing:
             loop.remove_writer(self._fd)
         else:

@@ -13,11 +13,10 @@ waits in ``_out`` is never joined with what comes later.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from odradek.broker.network.pre_auth import CONNECTED_MS
 
@@ -205,7 +204,7 @@ class TlsTransport:
         left = TURN_SIZE_MAX
         try:
             while self._is_reading:
-                room = cast(memoryview, self._protocol.get_buffer(-1))
+                room: memoryview = self._protocol.get_buffer(-1)  # type: ignore[assignment]
                 count, has_more = self._fill(room)
                 del room  # the protocol may want its memory for itself
                 if count:
@@ -332,11 +331,13 @@ class TlsTransport:
         and 20,000 of them, 10 KB each: strangers could fill that, and who comes again
         would show no certificate. Of those without a goodbye it forgets the session.
         """
-        with contextlib.suppress(OSError, ValueError):
+        try:
             if self._ssl_object.version() == _WITHOUT_GOODBYE:
                 self._sock.shutdown(socket.SHUT_WR)
             else:
                 self._ssl_object.shutdown()
+        except (OSError, ValueError):  # the client is gone
+            pass
 
     def _lose_soon(self, error: Exception | None) -> None:
         """Nothing more is read or sent; the protocol is told in the next turn."""

@@ -12,7 +12,6 @@ again on the same connection (KIP-368), as the same user; everything else closes
 
 from __future__ import annotations
 
-import inspect
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -223,11 +222,10 @@ class Gate:
         answer: Any
         try:
             stepped = negotiation.step(token)
-            if inspect.iscoroutine(stepped):
-                answer = self._wait(connection, route, stepped)
-            else:
-                assert isinstance(stepped, bytes)
+            if isinstance(stepped, bytes):
                 answer = self._answer(connection, route, stepped)
+            else:
+                answer = self._wait(connection, route, stepped)
         except LoginRefused as refusal:
             answer = self._fail(connection, route, refusal)
         except LoginBusy as busy:

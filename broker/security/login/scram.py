@@ -5,7 +5,8 @@ A delegation token logs in by it too: its id is the name, its hmac the password.
 
 from __future__ import annotations
 
-import secrets
+import os
+from binascii import b2a_base64
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.protocol.scram import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from .decoy import Decoy
 
-_NONCE_SIZE = 24
+_NONCE_SIZE = 24  # without a remainder: 32 characters, none of them a "="
 
 
 class TokenLogins(Protocol):
@@ -122,7 +123,7 @@ class ScramNegotiation:
 
     def _ask(self, first: ClientFirst, credential: ScramCredential) -> bytes:
         self._credential = credential
-        nonce = secrets.token_urlsafe(_NONCE_SIZE)
+        nonce = b2a_base64(os.urandom(_NONCE_SIZE), newline=False).decode()
         self._answered = server_first(
             first, nonce, credential.salt, credential.iterations
         )

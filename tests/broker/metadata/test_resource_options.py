@@ -77,3 +77,19 @@ async def test_a_refused_change_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(InvalidConfig):
             await options.alter(G, refuse)
         assert options.of(G) == {}
+
+
+async def test_kinds_are_kept_apart(tmp_path: Path) -> None:
+    async with opened(tmp_path) as options:
+        assert not options.has_any(ResourceKind.GROUP)
+        await options.alter(G, adding(a="1"))
+        await options.alter(Resource(ResourceKind.QUOTA, "g"), adding(b="2"))
+        assert options.has_any(ResourceKind.GROUP)
+        assert not options.has_any(ResourceKind.MIRROR)
+        assert list(options.all_of(ResourceKind.GROUP)) == [("g", {"a": "1"})]
+        await options.alter(G, lambda _: {})
+        assert not options.has_any(ResourceKind.GROUP)
+        assert options.has_any(ResourceKind.QUOTA)
+    async with opened(tmp_path) as options:
+        assert not options.has_any(ResourceKind.GROUP)
+        assert list(options.all_of(ResourceKind.QUOTA)) == [("g", {"b": "2"})]
