@@ -54,8 +54,10 @@ def make_server_tls(options: SecurityOptions, now_s: float) -> ServerTls:
     """
     pair, trusted = read_key_pair(options), read_trusted(options)
     certificate = _own_certificate(pair, now_s)
-    context = _context(options, pair, trusted, options.client_auth)
-    _prove(_context(options, pair, trusted, "none"), pair.where)
+    proved = context = _context(options, pair, trusted, options.client_auth)
+    if options.client_auth != "none":  # the client of the proof shows nothing
+        proved = _context(options, pair, trusted, "none")
+    _prove(proved, pair.where)
     rules = options.get("ssl.principal.mapping.rules")
     try:
         mapping = PrincipalMapping.parse(rules)
