@@ -47,9 +47,7 @@ def real_listener() -> Listener:
         live=LiveConfig(config),
         resources=NO_OPTIONS,
         wants_client_metrics=False,
-        features=SimpleNamespace(
-            epoch=0, levels=(0,) * len(SUPPORTED), supported=SUPPORTED
-        ),
+        features=SimpleNamespace(told=(0, (0,) * len(SUPPORTED)), supported=SUPPORTED),
     )
     network = Network(
         options=config,
