@@ -154,7 +154,7 @@ def connections(target: Target, root: Path, size: Size) -> Figures:
             bare_client.first_ack(connection, "first", 0)
         time.sleep(SETTLING_S)
         memory, cpu = broker.memory_bytes(), broker.cpu_seconds()
-        with _idle(broker, count):
+        with idle(broker, count):
             time.sleep(SETTLING_S)
             grown = broker.memory_bytes() - memory
             spent = broker.cpu_seconds() - cpu
@@ -166,7 +166,8 @@ def connections(target: Target, root: Path, size: Size) -> Figures:
 
 
 @contextmanager
-def _idle(broker: Broker, count: int) -> Iterator[None]:
+def idle(broker: Broker, count: int) -> Iterator[list[socket.socket]]:
+    """Connections that have asked for the versions, closed at the end."""
     links: list[socket.socket] = []
     try:
         while len(links) < count:
@@ -179,7 +180,7 @@ def _idle(broker: Broker, count: int) -> Iterator[None]:
                 (left,) = unpack(">i", link.recv(4, socket.MSG_WAITALL))
                 while left:
                     left -= len(link.recv(left)) or left
-        yield
+        yield links
     finally:
         for link in links:
             with suppress(OSError):
