@@ -240,6 +240,8 @@ class Link:
             raise ConnectionError("the answer is lost")
         return answer
 
+    ask_briefly = ask
+
     async def _answer(self, handle: Any, request: Any, version: int) -> Any:
         kind = FetchRequest if handle is handle_fetch else ListOffsetsRequest
         read = kind.decode(request.encode(version), version)

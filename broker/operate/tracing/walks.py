@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.group.offsets.commit import decide_commit
 from odradek.broker.coordinator.group.offsets.usual_commit import commit
+from odradek.broker.coordinator.group.state.shard import GroupShard
 from odradek.broker.coordinator.shard import Shard
 from odradek.broker.durability.committer import DirectoryCommitter
 from odradek.broker.durability.plain_sync import PlainSync
@@ -375,10 +376,7 @@ COMMIT = (
             f"{_plural(len(at['request'].topics), 'topic')}"
         ),
     ),
-    Station(
-        Shard.act,
-        lambda at: f"its group belongs to {at['self'].topic_partition}",
-    ),
+    Station(Shard.act, lambda at: f"its group belongs to {at['self'].topic_partition}"),
     Station(decide_commit, _decided, at_return=True),
     Station(
         Shard._append_together,
@@ -389,6 +387,9 @@ COMMIT = (
     ),
     *APPEND,
     Station(Shard._replay, lambda _: "replayed into the state of the group"),
+    Station(
+        GroupShard.replay_usual, lambda _: "replayed into the offsets of the group"
+    ),
     *SYNC,
 )
 

@@ -192,7 +192,7 @@ def test_a_commit(
         "commit",
         "Shard.write_usual",
         "OsFile.append",
-        "Shard._replay",
+        "GroupShard.replay_usual",
         "DirectoryCommitter._draw_tickets",
         "DirectoryCommitter._on_synced",
         "ResponseQueue._drain",

@@ -290,7 +290,7 @@ async def test_a_commit(tmp_path: Path) -> None:
             "Shard.write_usual",
             "Partition.append_usual",
             "OsFile.append",
-            "Shard._replay",
+            "GroupShard.replay_usual",
             "AwaitedSync.add",
             "ResponseQueue.park",
             "ResponseQueue._drain",
