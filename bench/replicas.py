@@ -23,6 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "parts"))
 
+import bare_client  # noqa: E402
 from quorum import (  # noqa: E402
     FOLLOWER,
     LEADER,
@@ -41,6 +42,8 @@ BATCH_RECORDS = 97
 PARTITIONS = 12
 CONNECTIONS = ((1, 1), (16, 1), (16, 8))  # and requests in flight on each
 KAFKA_WARMS_UP_S = 10.0
+NEW_TOPICS = 5
+SETTLED_S = 1.0  # then followers wait for records of other topics
 _numbers = itertools.count(1)
 
 
@@ -109,6 +112,7 @@ def _measure(target: Target, args: argparse.Namespace) -> Figures:
         for replicas in ((LEADER,), (LEADER, FOLLOWER)):
             figures |= _requests(pair, replicas, args.seconds)
             figures |= _batches(pair, replicas, args.megabytes)
+        figures |= _new_topics(pair)
         figures |= _new_replica(pair, args.megabytes)
     return figures
 
@@ -157,6 +161,22 @@ def _batches(pair: Pair, replicas: Sequence[int], megabytes: int) -> Figures:
         f"{row}: MB/s": gigabytes * 1e3 / measured["seconds"],
         **_cpu(pair, row, "CPU s/GB", gigabytes, replicas),
     }
+
+
+def _new_topics(pair: Pair) -> Figures:
+    """From the first question who leads it to the first record that both have."""
+    took = []
+    for _ in range(NEW_TOPICS):
+        time.sleep(SETTLED_S)
+        with (
+            bare_client.connect(pair.port) as connection,
+            _topic(pair, (LEADER, FOLLOWER), PARTITIONS) as name,
+        ):
+            began = time.monotonic()
+            bare_client.first_ack(connection, name, 0)
+            took.append(time.monotonic() - began)
+    row = "a new topic, 2 replicas: ms to its first record"
+    return {row: statistics.median(took) * 1e3}
 
 
 def _new_replica(pair: Pair, megabytes: int) -> Figures:

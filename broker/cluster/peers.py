@@ -12,6 +12,7 @@ from .isr_changes import IsrChanges
 
 if TYPE_CHECKING:
     from odradek.broker.quorum.image.image import BrokerImage, HasImage
+    from odradek.broker.replica.partition.follower import Reads
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.partition.replica_state import LeaderAndIsr
     from odradek.broker.runtime.bugs import Bugs
@@ -76,6 +77,7 @@ class Peers:
     ) -> None:
         self.node_id = node_id
         self.lag_max_ms = lag_max_ms
+        self.reads: dict[int, Reads] = {}
         self._source = source
         self._controller = controller
         self._clock = clock

@@ -20,6 +20,7 @@ from odradek.broker.handlers.records.list_offsets import handle_list_offsets
 from odradek.broker.metadata.topic import NewTopic
 from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.follower_replicas import FollowerReplicas
+from odradek.broker.replica.partition.follower import Reads
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
@@ -51,6 +52,7 @@ class Node:
 
     def __init__(self, node_id: int, world: "World") -> None:
         self.node_id = node_id
+        self.reads: dict[int, Reads] = {}
         self.files = FakeFiles()
         self.is_on = False
         self.epoch = 0

@@ -21,6 +21,7 @@ class FakeCluster:
         self.ineligible: set[int] = set()
         self.broker_epochs: dict[int, int] = {}
         self.proposals: list[LeaderAndIsr] = []
+        self.reads: dict[int, Any] = {}
 
     def now_ms(self) -> int:
         return self.time_ms

@@ -227,7 +227,10 @@ class Fetch:
         if not self.is_replica or session.reads is None:
             return False
         if self.follower.may_wait_in(session.reads, self._params.min_bytes):
-            self._params = self._params._replace(again=self)
+            may_wait_ms = self.follower.wait_max_ms(
+                session.reads, self._params.max_wait_ms
+            )
+            self._params = self._params._replace(again=self, max_wait_ms=may_wait_ms)
             return True
         return False
 

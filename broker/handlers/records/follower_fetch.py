@@ -88,6 +88,10 @@ class FollowerFetch:
         reads.look_at_all_next()
         return False
 
+    def wait_max_ms(self, reads: FollowerReads, wanted_ms: int) -> int:
+        """For how long it may wait: not long while it is to name one more."""
+        return reads.wait_max_ms(self._services.clock.monotonic_ms(), wanted_ms)
+
     def changed(
         self, reads: FollowerReads, named: Sequence[PartitionFetch]
     ) -> list[PartitionFetch]:
@@ -106,6 +110,9 @@ class FollowerFetch:
         services = self._services
         lag_max_ms = services.config.replica_lag_time_max_ms
         reads.look_at_all(services.clock.monotonic_ms(), lag_max_ms)
+        others = services.replica_manager.cluster
+        if others is not None:
+            others.reads[self.broker_id] = reads
         self._tell(reads, wanted)
 
     def keep(
@@ -126,3 +133,4 @@ class FollowerFetch:
                 follower = partition.replication.followers.get(self.broker_id)
                 if follower is not None:
                     follower.reads = reads
+            reads.note_named(each.topic_partition)

@@ -22,6 +22,9 @@ class Reads(Protocol):
     def note_append(self, topic_partition: TopicPartition) -> None:
         """There are records, or something else that does not wait."""
 
+    def expect(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """It is to read one more: let it not wait until it has named that."""
+
 
 class Follower:
     """How far one replica is, and when it last had everything that we had.

@@ -18,7 +18,7 @@ from odradek.protocol.errors import (
     UnknownLeaderEpoch,
 )
 
-from .follower import ANY_BROKER_EPOCH, Follower
+from .follower import ANY_BROKER_EPOCH, Follower, Reads
 from .replica_state import LeaderAndIsr
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Cluster(Protocol):
 
     node_id: int
     lag_max_ms: int  # replica.lag.time.max.ms
+    reads: dict[int, Reads]  # the session by which a broker reads here
 
     def now_ms(self) -> int:
         """The time, for lags."""
@@ -95,6 +96,9 @@ class Replication:
                     is_in_sync=broker_id in decided.in_sync,
                     is_led_anew=is_new or epochs_passed > 1,
                 )
+                reads = self._cluster.reads.get(broker_id)
+                if reads is not None:
+                    reads.expect(self._partition.topic_partition, now_ms)
             self.followers[broker_id] = follower
 
     # Watermarks

@@ -34,17 +34,29 @@ if TYPE_CHECKING:
 # has to catch up.
 LOOK_MS: Final = 500
 _LOOKS_IN_LAG: Final = 4
+# While a partition is expected to be named, and at most for so long, a fetch waits no
+# longer than that: who waits has not heard yet that there is one more to name.
+EXPECTED_MS: Final = 1_000
+HURRIED_WAIT_MS: Final = 20
 
 
 class FollowerReads:
     """The partitions of one session, ``wanted``, and which of them have changed."""
 
-    __slots__ = ("_full_until_ms", "_wanted", "changed", "waiting")
+    __slots__ = (
+        "_expected",
+        "_expected_until_ms",
+        "_full_until_ms",
+        "_wanted",
+        "changed",
+        "waiting",
+    )
 
     def __init__(self, wanted: Mapping[TopicPartition, PartitionFetch]) -> None:
         """``wanted`` is the session's own."""
         self._wanted = wanted
-        self._full_until_ms = 0
+        self._full_until_ms = self._expected_until_ms = 0
+        self._expected: set[TopicPartition] = set()
         self.changed: dict[TopicPartition, None] = {}
         self.waiting: DelayedFollowerFetch | None = None
 
@@ -57,6 +69,26 @@ class FollowerReads:
         self.changed[topic_partition] = None
         if self.waiting is not None:
             self.waiting.wake()
+
+    def expect(self, topic_partition: TopicPartition, now_ms: int) -> None:
+        """It is to read one more: let it not wait until it has named that."""
+        self._expected.add(topic_partition)
+        self._expected_until_ms = now_ms + EXPECTED_MS
+        if self.waiting is not None:
+            self.waiting.wake()
+
+    def note_named(self, topic_partition: TopicPartition) -> None:
+        """It is expected no longer."""
+        self._expected.discard(topic_partition)
+
+    def wait_max_ms(self, now_ms: int, wanted_ms: int) -> int:
+        """For how long a fetch may wait that would wait for ``wanted_ms``."""
+        if not self._expected:
+            return wanted_ms
+        if now_ms >= self._expected_until_ms:
+            self._expected.clear()
+            return wanted_ms
+        return min(wanted_ms, HURRIED_WAIT_MS)
 
     def is_full_due(self, now_ms: int) -> bool:
         """Whether all are to be looked at."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from odradek.broker.handlers.records.fetch import handle_fetch
 from odradek.broker.replica.partition.replication import Replication
-from odradek.broker.replica.waiting.follower_reads import LOOK_MS
+from odradek.broker.replica.waiting.follower_reads import HURRIED_WAIT_MS, LOOK_MS
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, ForgottenTopic
@@ -178,3 +178,26 @@ async def test_who_wants_more_than_any_record_waits_for_so_much(tmp_path: Path) 
         assert not waiting.is_done
         broker.clock.advance(WAIT_MS + 100)
         assert told(await waiting)[0][0] == [1]
+
+
+async def test_what_it_is_to_follow_besides_it_names_soon(tmp_path: Path) -> None:
+    """Who waits for records of others has not looked whether there is one more."""
+    async with replicas(tmp_path) as broker:
+        await filled(broker, batches=1, partitions=2)
+        follower = Following(broker, 1)
+        follower.begin(at(1, 0))
+        waiting = follower.ask()
+        assert isinstance(waiting, Parked)
+        LedWithAnother(broker, TopicPartition("t", 1))
+        await asyncio.sleep(0)
+        assert waiting.is_done
+        waiting = follower.ask()  # it has not heard of it yet
+        broker.clock.advance(HURRIED_WAIT_MS)
+        await asyncio.sleep(0)
+        assert waiting.is_done
+        told(follower.ask(at(1, 1), max_wait_ms=0))
+        waiting = follower.ask()
+        broker.clock.advance(WAIT_MS - 1)
+        await asyncio.sleep(0)
+        assert not waiting.is_done
+        broker.clock.advance(1)

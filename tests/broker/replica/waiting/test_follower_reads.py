@@ -1,5 +1,10 @@
 from odradek.broker.replica.partition.fetch_reader import PartitionFetch
-from odradek.broker.replica.waiting.follower_reads import LOOK_MS, FollowerReads
+from odradek.broker.replica.waiting.follower_reads import (
+    EXPECTED_MS,
+    HURRIED_WAIT_MS,
+    LOOK_MS,
+    FollowerReads,
+)
 from odradek.protocol.topic_partition import TopicPartition
 
 FIRST, SECOND, UNKNOWN = (TopicPartition("t", each) for each in range(3))
@@ -40,3 +45,22 @@ def test_what_changed_before_all_are_looked_at_is_seen_then() -> None:
     reads.note_change(FIRST)
     reads.look_at_all(0, 30_000)
     assert reads.select() == []
+
+
+def test_it_waits_for_a_moment_only_until_it_has_named_what_is_new() -> None:
+    reads = FollowerReads(WANTED)
+    assert reads.wait_max_ms(1000, 500) == 500
+    reads.expect(FIRST, 1000)
+    reads.expect(SECOND, 1000)
+    reads.note_named(FIRST)
+    assert reads.wait_max_ms(1000, 500) == HURRIED_WAIT_MS
+    assert reads.wait_max_ms(1000, 5) == 5
+    reads.note_named(SECOND)
+    assert reads.wait_max_ms(1000, 500) == 500
+
+
+def test_what_is_never_named_is_not_expected_for_ever() -> None:
+    reads = FollowerReads(WANTED)
+    reads.expect(FIRST, 1000)
+    assert reads.wait_max_ms(1000 + EXPECTED_MS - 1, 500) == HURRIED_WAIT_MS
+    assert reads.wait_max_ms(1000 + EXPECTED_MS, 500) == 500
