@@ -49,6 +49,7 @@ AT_ONCE = 16
 PLACES = 500  # of a log: fewer than its cache of the system has room for
 FAR = 7919  # a prime: that many further on is the next one to be asked for
 SETTLED_S, IDLE_S = 1.0, 5.0
+CHECKPOINTED_S = 6.0  # longer than checkpoints are apart
 PRODUCE_VERSION, FETCH_VERSION, LIST_OFFSETS_VERSION = 9, 12, 6
 HEARTBEAT_VERSION, OFFSET_FETCH_VERSION = 4, 9
 COUNTS = (1, 10, 100, 1_000, 10_000)
@@ -87,6 +88,9 @@ def partitions(count: int, root: Path) -> Figures:
             grown, written = _settled(broker)
             to_each = [_produce("wide", number) for number in range(count)]
             produce_us = _cost_of_some(broker, to_each)
+        written_to, cpu_then = min(count, REQUESTS), broker.cpu_seconds()
+        _until_idle(broker)
+        checkpointed = (broker.cpu_seconds() - cpu_then) / written_to
         idle_ms = _idle_ms(broker)
         broker.stop()
         broker.start()
@@ -100,6 +104,7 @@ def partitions(count: int, root: Path) -> Figures:
         "partition, its first record: µs each": (written - created) / count * 1e6,
         "partition, with a record: KB each": (grown - memory) / count / 1e3,
         "partitions, produce to any of them: µs a request": produce_us,
+        "partition, checkpoint behind that: µs each": checkpointed * 1e6,
         "partitions, idle: ms a second": idle_ms,
         "partitions, start to the first record: ms of all": acked * 1e3,
         "partitions, opened behind that: µs each": (opened - acked) / count * 1e6,
@@ -115,7 +120,7 @@ def connections(count: int, root: Path) -> Figures:
         with idle(broker, count) as sockets:
             grown, connected = _settled(broker)
             idle_ms = _idle_ms(broker)
-            produce_us = _cost_us(broker, [_produce("first", 0)] * REQUESTS, sockets)
+            produce_us = _cost_of_some(broker, [_produce("first", 0)], sockets)
     return {
         "connection, made: µs each": (connected - cpu) / count * 1e6,
         "connection, idle: KB each": (grown - memory) / count / 1e3,
@@ -198,17 +203,14 @@ def _settled(broker: Broker) -> tuple[int, float]:
     return broker.memory_bytes(), broker.cpu_seconds()
 
 
-def _cost_of_some(broker: Broker, asked: Sequence[Asked]) -> float:
-    """CPU of a request, once each of them was asked before; neighbours far apart."""
-    _cost_us(broker, asked)
-    some = [asked[number * FAR % len(asked)] for number in range(REQUESTS)]
-    return _cost_us(broker, some)
-
-
-def _cost_us(
+def _cost_of_some(
     broker: Broker, asked: Sequence[Asked], sockets: Sequence[socket.socket] = ()
 ) -> float:
-    """CPU of a request, `AT_ONCE` under way, on connections that are far apart."""
+    """CPU of a request in µs, once each of them was asked before.
+
+    Each has a connection that it keeps, and `AT_ONCE` are under way; neighbours in time
+    are far apart.
+    """
     with ExitStack() as stack:
         if not sockets:
             address = "127.0.0.1", broker.port
@@ -216,18 +218,25 @@ def _cost_us(
                 stack.enter_context(socket.create_connection(address))
                 for _ in range(AT_ONCE)
             ]
+        places = max(len(asked), len(sockets))
+        _ask(asked, sockets, range(places))
         cpu = broker.cpu_seconds()
-        for first in range(0, len(asked), AT_ONCE):
-            together = asked[first : first + AT_ONCE]
-            chosen = [
-                sockets[number * FAR % len(sockets)]
-                for number in range(first, first + len(together))
-            ]
-            for sock, each in zip(chosen, together, strict=True):
-                sock.sendall(each.frame)
-            for sock, each in zip(chosen, together, strict=True):
-                _take_answer(sock, each.error_at)
-        return (broker.cpu_seconds() - cpu) / len(asked) * 1e6
+        _ask(asked, sockets, [number * FAR % places for number in range(REQUESTS)])
+        return (broker.cpu_seconds() - cpu) / REQUESTS * 1e6
+
+
+def _ask(
+    asked: Sequence[Asked], sockets: Sequence[socket.socket], order: Sequence[int]
+) -> None:
+    for first in range(0, len(order), AT_ONCE):
+        together = [
+            (sockets[place % len(sockets)], asked[place % len(asked)])
+            for place in order[first : first + AT_ONCE]
+        ]
+        for sock, each in together:
+            sock.sendall(each.frame)
+        for sock, each in together:
+            _take_answer(sock, each.error_at)
 
 
 def _take_answer(sock: socket.socket, error_at: int) -> None:
@@ -239,7 +248,7 @@ def _take_answer(sock: socket.socket, error_at: int) -> None:
 
 
 def _idle_ms(broker: Broker) -> float:
-    """CPU of a second in which nobody asks for anything, nor has just done so."""
+    """CPU of a second in which nobody asks for anything, and all is written."""
     _until_idle(broker)
     cpu = broker.cpu_seconds()
     time.sleep(IDLE_S)
@@ -249,9 +258,9 @@ def _idle_ms(broker: Broker) -> float:
 def _until_idle(broker: Broker) -> None:
     cpu = broker.cpu_seconds()
     while True:
-        time.sleep(SETTLED_S)
+        time.sleep(CHECKPOINTED_S)
         last, cpu = cpu, broker.cpu_seconds()
-        if cpu - last < SETTLED_S / 20:
+        if cpu - last < CHECKPOINTED_S / 50:
             return
 
 
