@@ -20,7 +20,6 @@ from odradek.broker.handlers.records.list_offsets import handle_list_offsets
 from odradek.broker.metadata.topic import NewTopic
 from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.follower_replicas import FollowerReplicas
-from odradek.broker.replica.partition.follower import Reads
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 from odradek.broker.replica.partition.replication import Replication
@@ -34,6 +33,7 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, replicas
 
 if TYPE_CHECKING:
+    from odradek.broker.replica.partition.follower import Reads
     from odradek.protocol.messages.alter_partition import (
         AlterPartitionRequest,
         AlterPartitionResponse,
