@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, Protocol
+from weakref import WeakSet
 
 from odradek.broker.replica.partition.replication import Replication
 from odradek.protocol.errors import KafkaError
@@ -77,7 +79,7 @@ class Peers:
     ) -> None:
         self.node_id = node_id
         self.lag_max_ms = lag_max_ms
-        self.reads: dict[int, Reads] = {}
+        self.reads: defaultdict[int, WeakSet[Reads]] = defaultdict(WeakSet)
         self._source = source
         self._controller = controller
         self._clock = clock

@@ -1,11 +1,12 @@
 """A broker of `replicated`: its partitions, whom they follow, and what it has heard."""
 
 import shutil
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.followed_partition import FollowedPartition
@@ -52,7 +53,7 @@ class Node:
 
     def __init__(self, node_id: int, world: "World") -> None:
         self.node_id = node_id
-        self.reads: dict[int, Reads] = {}
+        self.reads: defaultdict[int, WeakSet[Reads]] = defaultdict(WeakSet)
         self.files = FakeFiles()
         self.is_on = False
         self.epoch = 0

@@ -1,6 +1,8 @@
 """Other brokers and a controller, as far as a leader asks about them."""
 
+from collections import defaultdict
 from typing import Any
+from weakref import WeakSet
 
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
@@ -21,7 +23,7 @@ class FakeCluster:
         self.ineligible: set[int] = set()
         self.broker_epochs: dict[int, int] = {}
         self.proposals: list[LeaderAndIsr] = []
-        self.reads: dict[int, Any] = {}
+        self.reads: defaultdict[int, WeakSet[Any]] = defaultdict(WeakSet)
 
     def now_ms(self) -> int:
         return self.time_ms

@@ -112,7 +112,7 @@ class FollowerFetch:
         reads.look_at_all(services.clock.monotonic_ms(), lag_max_ms)
         others = services.replica_manager.cluster
         if others is not None:
-            others.reads[self.broker_id] = reads
+            others.reads[self.broker_id].add(reads)
         self._tell(reads, wanted)
 
     def keep(

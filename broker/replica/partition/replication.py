@@ -22,6 +22,9 @@ from .follower import ANY_BROKER_EPOCH, Follower, Reads
 from .replica_state import LeaderAndIsr
 
 if TYPE_CHECKING:
+    from collections import defaultdict
+    from weakref import WeakSet
+
     from odradek.storage.values.offset_metadata import OffsetMetadata
 
     from .partition import Partition
@@ -43,7 +46,7 @@ class Cluster(Protocol):
 
     node_id: int
     lag_max_ms: int  # replica.lag.time.max.ms
-    reads: dict[int, Reads]  # the session by which a broker reads here
+    reads: defaultdict[int, WeakSet[Reads]]  # by broker, its sessions here
 
     def now_ms(self) -> int:
         """The time, for lags."""
@@ -96,8 +99,7 @@ class Replication:
                     is_in_sync=broker_id in decided.in_sync,
                     is_led_anew=is_new or epochs_passed > 1,
                 )
-                reads = self._cluster.reads.get(broker_id)
-                if reads is not None:
+                for reads in self._cluster.reads[broker_id]:
                     reads.expect(self._partition.topic_partition, now_ms)
             self.followers[broker_id] = follower
 

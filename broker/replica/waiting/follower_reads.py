@@ -44,6 +44,7 @@ class FollowerReads:
     """The partitions of one session, ``wanted``, and which of them have changed."""
 
     __slots__ = (
+        "__weakref__",
         "_expected",
         "_expected_until_ms",
         "_full_until_ms",

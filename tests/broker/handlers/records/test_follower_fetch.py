@@ -201,3 +201,19 @@ async def test_what_it_is_to_follow_besides_it_names_soon(tmp_path: Path) -> Non
         await asyncio.sleep(0)
         assert not waiting.is_done
         broker.clock.advance(1)
+
+
+async def test_who_reads_by_several_sessions_hears_of_it_in_each(
+    tmp_path: Path,
+) -> None:
+    """``num.replica.fetchers``: which of them takes it, the follower decides."""
+    async with replicas(tmp_path) as broker:
+        await filled(broker, batches=1, partitions=3)
+        followers = [Following(broker, 2) for _ in range(2)]
+        for number, follower in enumerate(followers):
+            follower.begin(at(1, number))
+        waiting = [follower.ask() for follower in followers]
+        assert all(isinstance(each, Parked) for each in waiting)
+        LedWithAnother(broker, TopicPartition("t", 2))
+        await asyncio.sleep(0)
+        assert all(each.is_done for each in waiting)
