@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from odradek.broker.metadata.topics import Topics
+    from odradek.protocol.primitives import Buffer
     from odradek.protocol.topic_partition import TopicPartition
 
 KEPT_MAX = 4096
+_LENGTH_SIZE = _ID_SIZE = 4  # of a frame, and of the correlation id behind its length
 # After so many new ones it is seen which of them nobody will send again.
 _LEARNT_BETWEEN = 256
 
@@ -67,6 +69,23 @@ class KnownRequests(Generic[T]):
         ]:
             del known[data]
         self._next_look = len(known) + _LEARNT_BETWEEN
+
+
+class KnownAnswer:
+    """What a known request is answered, but for whose request it is."""
+
+    __slots__ = ("_length", "_tags", "body")
+
+    def __init__(self, encoded: Sequence[Buffer]) -> None:
+        """``encoded`` is the frame of an answer; others may be of the same size."""
+        head, *body = encoded
+        self._length = bytes(head[:_LENGTH_SIZE])
+        self._tags = bytes(head[_LENGTH_SIZE + _ID_SIZE :])
+        self.body = b"".join(body)
+
+    def frame(self, correlation_id: bytes, body: bytes) -> bytes:
+        """The whole answer; ``body`` has the size of the known one."""
+        return b"".join((self._length, correlation_id, self._tags, body))
 
 
 def is_current(metadata: Topics, topic_id: bytes, name: str) -> bool:

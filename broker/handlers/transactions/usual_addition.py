@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
-from odradek.broker.requests.known_requests import KnownRequests
+from odradek.broker.requests.known_requests import KnownAnswer, KnownRequests
 from odradek.broker.requests.registry import shortcut
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.compiler import decoder
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
 _SIZE_MAX = 1024
 _ID_POSITION, _SAID_POSITION = 4, 8  # in a frame; what is said begins with a client id
-_LENGTH_SIZE = _ID_SIZE = 4
 
 
-class KnownAddition:
+class KnownAddition(KnownAnswer):
     """What a producer says again and again, and the answer to it."""
 
-    __slots__ = ("_length", "_tags", "_topics", "addition", "body", "refuse")
+    __slots__ = ("_topics", "addition", "refuse")
 
     def __init__(
         self, version: int, request: AddPartitionsToTxnRequest, topics: list[Topic]
@@ -58,13 +57,8 @@ class KnownAddition:
         self.refuse = partial(refuse_addition, version, asked)
         self._topics = topics
         codes = dict.fromkeys(wanted, int(ErrorCode.NONE))
-        head, *body = encode_response(respond_to_addition(asked, codes), version, 0)
-        self._length, self._tags = head[:_LENGTH_SIZE], head[_LENGTH_SIZE + _ID_SIZE :]
-        self.body = b"".join(body)
-
-    def frame(self, correlation_id: bytes) -> bytes:
-        """The whole answer, when they take part."""
-        return b"".join((self._length, correlation_id, self._tags, self.body))
+        answer = respond_to_addition(asked, codes)
+        super().__init__(encode_response(answer, version, 0))
 
     def is_current(self, topics: TopicIndex) -> bool:
         """Whether its topics are those of these names still, and may be written."""
@@ -106,7 +100,8 @@ class UsualAddition:
             known.addition, body, known.refuse
         )
         if answer is body:
-            return known.frame(bytes(frame[_ID_POSITION:_SAID_POSITION]))
+            correlation_id = bytes(frame[_ID_POSITION:_SAID_POSITION])
+            return known.frame(correlation_id, known.body)
         return answer
 
     def _is_gone(self, known: KnownAddition) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.end import Ending
-from odradek.broker.requests.known_requests import KnownRequests
+from odradek.broker.requests.known_requests import KnownAnswer, KnownRequests
 from odradek.broker.requests.registry import shortcut
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.compiler import decoder
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 _SIZE_MAX = 1024
 _ID_POSITION, _SAID_POSITION = 4, 8  # in a frame; what is said begins with a client id
-_LENGTH_SIZE = _ID_SIZE = 4
+_LENGTH_SIZE = 4
 _EPOCH = Struct(">h")
 _COMMITTED_SIZE = _TAGS_SIZE = 1  # what is behind the epoch
 _PRODUCER = Struct(">qh")  # in an answer, before its tags
 _new = tuple.__new__
 
 
-class KnownEnding:
+class KnownEnding(KnownAnswer):
     """What a producer says at the end of each transaction, and the answer to it."""
 
-    __slots__ = ("_ending", "_length", "_said", "_tags", "refuse", "tell")
+    __slots__ = ("_ending", "refuse", "tell")
 
     def __init__(self, version: int, request: EndTxnRequest) -> None:
         bumps_epoch = version >= FIRST_VERSION_WITH_EPOCH_BUMP
@@ -55,9 +55,7 @@ class KnownEnding:
             bumps_epoch,
         )
         self.refuse = partial(refuse_end, version)
-        head, *body = encode_response(EndTxnResponse(), version, 0)
-        self._length, self._tags = head[:_LENGTH_SIZE], head[_LENGTH_SIZE + _ID_SIZE :]
-        self._said = b"".join(body)
+        super().__init__(encode_response(EndTxnResponse(), version, 0))
         self.tell = self._tell_who if bumps_epoch else self._tell
 
     @property
@@ -80,17 +78,13 @@ class KnownEnding:
             self._ending = known = _new(Ending, fields)
         return known
 
-    def frame(self, correlation_id: bytes, body: bytes) -> bytes:
-        """The whole answer, when it is decided."""
-        return b"".join((self._length, correlation_id, self._tags, body))
-
     # The body of the answer; ``producer`` is who may write from now on.
 
     def _tell(self, producer: ProducerIdentity) -> bytes:
-        return self._said
+        return self.body
 
     def _tell_who(self, producer: ProducerIdentity) -> bytes:
-        said = bytearray(self._said)
+        said = bytearray(self.body)
         _PRODUCER.pack_into(said, len(said) - _TAGS_SIZE - _PRODUCER.size, *producer)
         return bytes(said)
 
