@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,9 +77,14 @@ def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> dict[str, LoopFactory]:
     factories = loop_factories()
-    if any(folder == item.path or folder in item.path.parents for folder in BOTH_LOOPS):
+    if _is_near_a_socket(item.path):
         return factories
     return {"asyncio": factories["asyncio"]}
+
+
+@cache
+def _is_near_a_socket(path: Path) -> bool:
+    return any(folder == path or folder in path.parents for folder in BOTH_LOOPS)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,15 +109,7 @@ def pytest_collection_modifyitems(
     What takes long comes first: in the end no process is at work alone.
     """
     for item in items:
-        group = str(item.path.relative_to(HERE))
-        if KAFKA in item.path.parents:
-            # Who joins a cluster has one of its own.
-            joins = item.path.name.startswith("test_join")
-            group = f"{KAFKA.name}/join" if joins else KAFKA.name
-        elif SPARK in getattr(item, "fixturenames", ()):
-            # Two of them: one alone would be at work when all else has ended.
-            is_of_a_part = item.path.parent != HERE / "pipeline"
-            group = f"{SPARK}/parts" if is_of_a_part else SPARK
+        group = _group_of(item.path, SPARK in getattr(item, "fixturenames", ()))
         item.stash[GROUP] = group
         item.add_marker(pytest.mark.xdist_group(group))
         if EXAMPLES_FACTOR != 1:
@@ -119,6 +117,18 @@ def pytest_collection_modifyitems(
     result = yield
     items.sort(key=lambda item: _rank(item.stash[GROUP]))
     return result
+
+
+@cache
+def _group_of(path: Path, has_spark: bool) -> str:
+    if KAFKA in path.parents:
+        # Who joins a cluster has one of its own.
+        joins = path.name.startswith("test_join")
+        return f"{KAFKA.name}/join" if joins else KAFKA.name
+    if has_spark:
+        # Two of them: one alone would be at work when all else has ended.
+        return SPARK if path.parent == HERE / "pipeline" else f"{SPARK}/parts"
+    return str(path.relative_to(HERE))
 
 
 def _multiply_examples(item: pytest.Item) -> None:
@@ -135,10 +145,16 @@ def _multiply_examples(item: pytest.Item) -> None:
         setattr(owner, name, settings(found, max_examples=examples))
 
 
+def pytest_sessionstart() -> None:
+    """Each process collects all tests, and a search for garbage there finds none."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """The tests themselves are no garbage: later searches for it leave them out."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
@@ -146,5 +162,6 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@cache
 def _rank(group: str) -> int:
     return next((n for n, name in enumerate(LONG) if group.startswith(name)), len(LONG))
