@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, NoReturn
 
 from .failure import USAGE, USAGE_ERROR, answer_in_json, one_line, tell_error
@@ -13,15 +14,15 @@ from .screen import COLOR_CHOICES, Style, choose_colors, styled
 from .spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 EXAMPLES = "examples:"
 JSON = "--json"
 PAIR = "NAME=VALUE"
+_SETTERS = ("-o", "--set", "--config")  # with such a PAIR
+_MANY = (argparse.ONE_OR_MORE, argparse.ZERO_OR_MORE)
 _UNKNOWN = "unrecognized arguments: "
 _IGNORED = "ignored explicit argument "
-_REQUIRED = "is required"
-_REQUIRED_TOO = "arguments are required"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?", re.ASCII)
 _SECONDS_MAX = 500 * 3600  # as ms it is sent as an int32
 _SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600, "d": 86_400}
@@ -43,6 +44,7 @@ class Parser(argparse.ArgumentParser):
         self, command: str, description: str, examples: Sequence[str] = ()
     ) -> None:
         self._given: list[str] = []
+        self._command = command
         super().__init__(
             prog=f"odradek {command}",
             description=description,
@@ -64,9 +66,20 @@ class Parser(argparse.ArgumentParser):
         knows_json = JSON in self._option_string_actions
         answer_in_json(knows_json and JSON in arguments)
         choose_colors("auto")
-        options = self.parse_args(arguments)
+        options, rest = self.parse_known_args(arguments)
+        if rest:
+            options = self._parse_mixed(arguments, rest)
         choose_colors(options.color or "auto")
         return options
+
+    def _parse_mixed(
+        self, arguments: Sequence[str], rest: Sequence[str]
+    ) -> argparse.Namespace:
+        """The values where options stand between names of which there can be many."""
+        is_many = any(each.nargs in _MANY for each in self._get_positional_actions())
+        if is_many and not any(word.startswith("-") for word in rest):
+            return self.parse_intermixed_args(arguments)
+        self.error(f"{_UNKNOWN}{' '.join(rest)}")
 
     def format_help(self) -> str:
         """The help, as wide as the terminal."""
@@ -75,18 +88,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, and end with code 2."""
-        if message.startswith(_UNKNOWN):
-            message = self._unknown(message.removeprefix(_UNKNOWN))
+        # An option that nobody knows is said first: what else is wrong may be only
+        # what its value looks like in another place, or what it was to be.
+        strange = next(filter(self._is_unknown, self._options_given()), "")
+        if strange or message.startswith(_UNKNOWN):
+            message = self._unknown(strange or message.removeprefix(_UNKNOWN))
         elif _IGNORED in message:
             argument, _, value = message.partition(_IGNORED)
             message = f"{argument}it takes no value; leave {value} out"
-        elif message.endswith(_REQUIRED) or _REQUIRED_TOO in message:
-            # What is missing may be there, with a typo.
-            strange = [word for word in self._given if self._is_unknown(word)]
-            message = self._unknown(strange[0]) if strange else message
         tell_error(one_line(message), name=USAGE)
         who = styled(f"{self.prog}:", Style.ERROR, sys.stderr)
         self.exit(USAGE_ERROR, f"{who} {message} (see {self.prog} --help)\n")
+
+    def _options_given(self) -> Iterator[str]:
+        return takewhile(lambda word: word != "--", self._given)
 
     def _is_unknown(self, word: str) -> bool:
         flag, _, _ = word.partition("=")
@@ -97,17 +112,34 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, arguments: str) -> str:
         word = arguments.split()[0]
         flag, _, _ = word.partition("=")
-        known = [name for name in self._option_string_actions if len(name) > 2]
-        meant = did_you_mean(flag, known) if flag.startswith("-") else None
-        hint = f"; did you mean {meant}?" if meant else ""
-        if flag != word and self._sets(flag):
-            hint = f"; options are set by -o {word}"
-        return f"unknown argument {word}{hint}"
+        hint = self._hint(flag, word)
+        return f"unknown argument {word}" + (f"; {hint}" if hint else "")
 
-    def _sets(self, name: str) -> bool:
-        """Whether it is an option that ``-o NAME=VALUE`` would set."""
-        pairs = self._option_string_actions.get("-o")
-        return pairs is not None and pairs.metavar == PAIR and name[:1] != "-"
+    def _hint(self, flag: str, word: str) -> str:
+        """What to type in place of a ``word`` that nobody knows, if we know that."""
+        from .foreign_options import instead
+
+        is_flag = flag.startswith("-")
+        if flag != word and (not is_flag or "." in flag) and (way := self._setter()):
+            return f"options are set by {way} {word.lstrip('-')}"
+        if not is_flag:
+            is_file = word.endswith(".properties") and "--config" in self._flags()
+            return f"a file of options is named by --config {word}" if is_file else ""
+        if advice := instead(self._command, flag, self._flags()):
+            return advice
+        meant = did_you_mean(flag, self._flags())
+        return f"did you mean {meant}?" if meant else ""
+
+    def _flags(self) -> list[str]:
+        return [name for name in self._option_string_actions if len(name) > 2]
+
+    def _setter(self) -> str:
+        """The option that gives an option of a broker or topic a value, if one does."""
+        for flag in _SETTERS:
+            action = self._option_string_actions.get(flag)
+            if action is not None and action.metavar == PAIR:
+                return flag
+        return ""
 
 
 def json_argument(parser: argparse.ArgumentParser, what: str) -> None:

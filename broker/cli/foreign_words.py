@@ -61,8 +61,45 @@ _ADVICE = {
 }
 
 
+# Apache Kafka's own tools, without .sh, and those that everybody has beside them.
+_OFFSETS = "'odradek topic describe' shows the offsets of a topic"
+_TOOLS = {
+    "kafka-acls": "'odradek acl' does that",
+    "kafka-broker-api-versions": "'odradek doctor' shows versions of APIs",
+    "kafka-cluster": "'odradek cluster describe' shows the id of a cluster",
+    "kafka-configs": "'odradek config' does that, of users 'odradek user' and 'quota'",
+    "kafka-console-consumer": "'odradek consume TOPIC' reads records",
+    "kafka-console-producer": "'odradek produce TOPIC' writes records",
+    "kafka-console-share-consumer": "'odradek consume TOPIC --share GROUP' does that",
+    "kafka-consumer-groups": "'odradek group' does that",
+    "kafka-consumer-perf-test": "'odradek bench' does that",
+    "kafka-delegation-tokens": "'odradek token' does that",
+    "kafka-delete-records": "'odradek topic delete-records' does that",
+    "kafka-dump-log": "'odradek dump-log' does that",
+    "kafka-e2e-latency": "'odradek bench' does that",
+    "kafka-features": "'odradek cluster describe' shows the levels of features",
+    "kafka-get-offsets": _OFFSETS,
+    "kafka-groups": "'odradek group list' does that",
+    "kafka-log-dirs": "'odradek topic describe' shows partitions, with how far each is",
+    "kafka-metadata-quorum": "'odradek cluster describe' does that",
+    "kafka-metadata-shell": "'odradek cluster describe --directory DIR' does that",
+    "kafka-producer-perf-test": "'odradek bench' does that",
+    "kafka-server-start": _SERVE,
+    "kafka-server-stop": _STOP,
+    "kafka-share-groups": "'odradek group' does that",
+    "kafka-storage": "no directory has to be formatted: 'odradek serve' makes one",
+    "kafka-streams-groups": "'odradek group' does that",
+    "kafka-topics": "'odradek topic' does that",
+    "kafka-transactions": "'odradek txn' does that",
+    "kafkacat": "'odradek consume TOPIC' reads records, 'odradek produce TOPIC' writes",
+    "kcat": "'odradek consume TOPIC' reads records, 'odradek produce TOPIC' writes",
+    "zookeeper-server-start": f"there is no ZooKeeper; {_SERVE}",
+}
+
+
 def advice(word: str) -> str:
     """What there is in place of a command ``word``; empty where we do not know it."""
     if word.startswith("-"):
         return f"options come behind a command: odradek COMMAND {word}"
-    return _ADVICE.get(word, "")
+    tool = word.removesuffix(".sh").removesuffix(".bat")
+    return _TOOLS.get(tool) or _ADVICE.get(word, "")

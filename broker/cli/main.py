@@ -146,13 +146,18 @@ _EXAMPLES = (
     "  echo hello | odradek produce greetings",
     "  odradek consume greetings -e",
 )
+_VERSION = (["--version"], ["-V"])
 _HELP = ("-h", "--help", "help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named command; returns its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    name = "version" if given[:1] == ["--version"] else "".join(given[:1])
+    if given[:1] in _VERSION:
+        given[0] = "version"
+    elif given[:1] == ["help"] and len(given) > 1:
+        given = [*given[1:], "--help"]
+    name = "".join(given[:1])
     mend_streams(is_quiet=name == "serve")
     answer_in_json("--json" in given)
     code = 0

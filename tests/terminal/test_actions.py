@@ -39,8 +39,15 @@ def test_actions_need_not_share_any_options(capsys: Captured) -> None:
         ("remvoe", "there is no action remvoe; did you mean remove?"),
         ("qqqq", "there is no action qqqq; there are list, remove"),
         ("--json", "say first what to do: list, remove"),
+        ("--list", "--list is an action, without --: odradek thing list"),
+        ("--json list", "the action comes first: odradek thing list ..."),
+        ("--to a:1 --list", "--list is an action, without --: odradek thing list"),
+        ("ls", "there is no action ls; did you mean list?"),
+        ("rem", "there is no action rem; did you mean remove?"),
+        ("delete", "there is no action delete; did you mean remove?"),
     ],
 )
 def test_an_unknown_action(word: str, complaint: str, capsys: Captured) -> None:
-    assert run_action("thing", PACKAGE, ACTIONS, [word], ["odradek thing list"]) == 2
+    given = word.split()
+    assert run_action("thing", PACKAGE, ACTIONS, given, ["odradek thing list"]) == 2
     assert capsys.readouterr().err == f"odradek thing: {complaint}\n"

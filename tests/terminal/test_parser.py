@@ -1,4 +1,6 @@
 import argparse
+import contextlib
+import io
 import json
 
 import pytest
@@ -29,6 +31,9 @@ def a_parser() -> Parser:
         (["--port"], "argument --port: expected one argument"),
         (["--secure=yes"], "argument --secure: it takes no value; leave 'yes' out"),
         (["a.b=3"], "unknown argument a.b=3; options are set by -o a.b=3"),
+        (["--a.b=3"], "unknown argument --a.b=3; options are set by -o a.b=3"),
+        (["--override", "a.b=3"], "it is called -o here, as in -o num.partitions=3"),
+        (["--port", "x", "--override", "a.b=3"], "unknown argument --override; it is"),
         (["--host", "h:92"], "is a host and a port; write --host h --port 92"),
         (["--host", "kafka://h"], "'kafka://h' is not a host"),
         (["--po", "1"], "unknown argument --po; did you mean --port?"),
@@ -70,6 +75,30 @@ def test_what_is_missing_may_be_there_with_a_typo(
     line = capsys.readouterr().err
     assert complaint in line
     assert line.count("\n") == 1
+
+
+def test_a_file_of_options_is_named() -> None:
+    parser = Parser("serve", "Serves.")
+    parser.add_argument("--config")
+    assert "by --config a.properties" in complaint_of(parser, ["a.properties"])
+    assert "unknown argument a.txt (see" in complaint_of(parser, ["a.txt"])
+
+
+def complaint_of(parser: Parser, arguments: list[str]) -> str:
+    error = io.StringIO()
+    with contextlib.redirect_stderr(error), pytest.raises(SystemExit):
+        parser.parse(arguments)
+    return error.getvalue()
+
+
+def test_options_may_stand_between_many_names() -> None:
+    parser = Parser("read", "Reads.")
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--exit", action="store_true")
+    assert parser.parse(["a", "--exit", "b", "c"]).names == ["a", "b", "c"]
+    assert parser.parse(["--exit", "a", "b"]).names == ["a", "b"]
+    assert "unknown argument --exti" in complaint_of(parser, ["a", "--exti", "b"])
+    assert "unknown argument -x (see" in complaint_of(parser, ["a", "-x", "b"])
 
 
 def test_values_are_read() -> None:

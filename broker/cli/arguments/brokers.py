@@ -39,7 +39,6 @@ class ClusterParser(Parser):
         self, command: str, description: str, examples: Sequence[str] = ()
     ) -> None:
         super().__init__(command, description, examples)
-        self._command = command
         # One of them; a command may know other ways to name what it asks.
         self.named = named = self.add_mutually_exclusive_group()
         named.add_argument(

@@ -46,6 +46,19 @@ def test_an_unknown_command_says_what_there_is(
     assert line.count("\n") == 1
 
 
+def test_help_of_a_command_and_short_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "topic"]) == 0
+    assert capsys.readouterr().out.startswith("usage: odradek topic ACTION")
+    with pytest.raises(SystemExit) as ended:
+        main(["help", "topic", "create"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: odradek topic create ")
+    assert main(["help", "sevre"]) == 2
+    assert "did you mean serve?" in capsys.readouterr().err
+    assert main(["-V"]) == 0
+    assert capsys.readouterr().out.startswith("odradek ")
+
+
 def test_a_command_of_another_package_is_found_by_its_entry_point(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
