@@ -194,9 +194,18 @@ def groups_of_partitions(files: Iterable[DataFile], file_size: int) -> list[Grou
 
 
 def rewrite_here(groups: Sequence[Group], folder: Folder) -> list[Rewritten]:
-    """Rewrite the groups in this process, a few at a time."""
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(lambda group: rewrite_group(group, folder), groups))
+    """Rewrite the groups in this process, a few at a time.
+
+    The memory that this took is given back: Arrow would keep some 300 MB of it, and the
+    process of a sink goes on for months.
+    """
+    import pyarrow as pa
+
+    try:
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            return list(threads.map(lambda group: rewrite_group(group, folder), groups))
+    finally:
+        pa.default_memory_pool().release_unused()
 
 
 def rewrite_group(group: Group, folder: Folder) -> Rewritten:

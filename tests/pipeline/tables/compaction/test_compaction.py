@@ -2,14 +2,18 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.compaction import compaction
 from odradek.pipeline.tables.compaction.compaction import (
     Group,
+    Rewritten,
     compact,
     format_of,
     groups_of,
@@ -121,6 +125,23 @@ def test_a_new_file_is_durable_before_it_is_told_of(
     monkeypatch.setattr(task_file, "sync", lambda path: synced.append(str(path)))
     done = rewrite_group(Group((DataFile(str(path), 2, 10),)), tmp_path)
     assert synced == [f"{done.file.path}.tmp"]  # it has its name behind that
+
+
+def test_the_memory_that_it_took_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill("parquet", tmp_path / "t")
+    done: list[str] = []
+
+    def rewrite(*given: Any) -> Rewritten:
+        done.append("rewritten")
+        return rewrite_group(*given)
+
+    pool = SimpleNamespace(release_unused=lambda: done.append("given back"))
+    monkeypatch.setattr(compaction, "rewrite_group", rewrite)
+    monkeypatch.setattr(pa, "default_memory_pool", lambda: pool)
+    compact(str(tmp_path / "t"), is_ours=True)
+    assert done == ["rewritten", "given back"]
 
 
 def test_groups_are_neighbours_up_to_the_size() -> None:
