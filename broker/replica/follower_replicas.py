@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.errors import NotLeaderOrFollower
 from odradek.storage.files.files import StorageFailure
 
-from .following import Copies
+from .following import Copies, fail_directory
 from .partition.followed import Followed
 
 if TYPE_CHECKING:
@@ -132,6 +132,53 @@ class FollowerReplicas(Copies):
         if log is None or not self._replica_manager.bounds_by_durability:
             return True
         return not log.unflushed_count and (_is_empty(log) or partition.is_written)
+
+    def take_usual(
+        self,
+        partition: Partition,
+        batch: memoryview | None,
+        high_watermark: int,
+        log_start_offset: int,
+    ) -> bool:
+        """Append one batch, and follow the leader's high watermark and log start.
+
+        False, and nothing was done, where there is anything special about any of it:
+        then it is for `append` and those after it.
+
+        Raises:
+            KafkaError: as `append`.
+        """
+        leadership, replication = partition.leadership, partition.replication
+        log, manager = partition.view.log, self._replica_manager
+        now_ms, free_space = self._clock.now_ms(), manager.appends.free_space
+        free_space.sample_if_due(now_ms)
+        if (
+            log is None
+            or not isinstance(replication, Followed)
+            or leadership.refusal is not None
+            or leadership.is_elsewhere
+            or leadership.replicas.is_leader
+            or free_space.low_directories
+            or log_start_offset > log.log_start_offset
+        ):
+            return False
+        if batch is None:
+            self.follow_high_watermark(partition, high_watermark)
+            return True
+        try:
+            if not log.replica_appender.append_usual(batch, now_ms, leadership.epoch):
+                return False
+        except StorageFailure as error:
+            fail_directory(partition, error)
+            raise
+        partition.append_count += 1
+        if not partition.is_dirty or partition.log_end_fetch_count:
+            partition.follow_append(log, now_ms)
+        replication.high_watermark = high_watermark
+        manager.checkpointer.note_append(len(batch))
+        if partition.raise_high_watermark():
+            manager.check_all_waiting(partition)
+        return True
 
     def follow_high_watermark(self, partition: Partition, offset: int) -> None:
         """The leader says that all copies hold what is below."""

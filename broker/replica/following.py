@@ -79,7 +79,7 @@ class Copies(ABC):
         try:
             info = self.follower(log).append(batches, now_ms, self.epoch_max(partition))
         except StorageFailure as error:
-            _fail_directory(partition, error)
+            fail_directory(partition, error)
             raise
         if info.last_offset >= 0:
             partition.append_count += 1
@@ -110,7 +110,7 @@ class Copies(ABC):
         try:
             act(self.follower(log), now_ms)
         except StorageFailure as error:
-            _fail_directory(partition, error)
+            fail_directory(partition, error)
             raise
         removed = log.truncation.take_removed_segments()
         self._log_manager.remove_later(log, removed, now_ms)
@@ -132,7 +132,8 @@ class Copies(ABC):
             self._log_manager.checkpoint_job(home)()
 
 
-def _fail_directory(partition: Partition, error: StorageFailure) -> None:
+def fail_directory(partition: Partition, error: StorageFailure) -> None:
+    """Nothing more is written to the directory that the partition is in."""
     if partition.committer is not None:
         partition.committer.fail(error)
 

@@ -4,8 +4,17 @@ Invariant: all batches of an append are checked before the first one is written,
 they reach the segment in one call. When the disk gets full none of them is there.
 """
 
+from odradek.protocol.checksum import crc32c
 from odradek.protocol.errors import KafkaStorageError, RecordListTooLarge
-from odradek.protocol.record_batch import BatchHeader
+from odradek.protocol.record_batch import (
+    BATCH_OVERHEAD,
+    CHECKED_POSITION,
+    CONTROL,
+    CURRENT_MAGIC,
+    LOG_OVERHEAD,
+    BatchHeader,
+    unpack_header,
+)
 from odradek.storage.files.files import MISSING, Buffer, StorageFailure
 from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
 from odradek.storage.validation.batch_analysis import (
@@ -17,6 +26,10 @@ from odradek.storage.validation.batch_analysis import (
 from .abort_index import AbortIndex
 from .state import LogState
 from .truncation import LogTruncation
+
+_REPLICATION = AppendOrigin.REPLICATION
+# NamedTuple's own constructor costs twice as much as the tuple.
+_new = tuple.__new__
 
 
 class ReplicaAppender:
@@ -67,7 +80,7 @@ class ReplicaAppender:
         for position, header in found.batches:
             if header.producer_id >= 0:
                 batch = view[position : position + header.size]
-                state.producers.check(header, batch, AppendOrigin.REPLICATION)
+                state.producers.check(header, batch, _REPLICATION)
         has_rolled = self.write(found, view, now_ms)
         first = found.batches[0][1]
         return AppendInfo(
@@ -82,6 +95,56 @@ class ReplicaAppender:
             last_offset_of_first_batch=first.last_offset,
             offset_of_max_timestamp=found.offset_of_max_timestamp,
         )
+
+    def append_usual(self, batches: memoryview, now_ms: int, epoch_max: int) -> bool:
+        """What `append_as_follower` does with the batches that mostly come.
+
+        False, and nothing was done, where anything is special: they do not follow the
+        log end and each other, one begins an epoch, is a control batch, is cut or
+        damaged, or they belong into a new segment.
+
+        Raises:
+            DiskFull, KafkaStorageError: as there.
+        """
+        state, local, size = self._state, self._state.local, len(batches)
+        epoch = state.epochs.latest_epoch
+        if (
+            state.failure is not None
+            or size > local.config.segment_bytes
+            or epoch > epoch_max
+        ):
+            return False
+        found = _usual_batches(batches, local.end.offset, epoch)
+        if not found:
+            return False
+        _, last = found[-1]
+        last_offset, max_timestamp = last[0] + last[6], last[8]
+        if len(found) > 1:
+            max_timestamp = max(header.max_timestamp for _, header in found)
+        if local.active.should_roll(size, max_timestamp, last_offset, now_ms):
+            return False
+        producers = state.producers
+        of_producers = [
+            (header, batches[position : position + header.size])
+            for position, header in found
+            if header[9] >= 0
+        ]
+        for header, batch in of_producers:
+            producers.check(header, batch, _REPLICATION)
+        try:
+            if len(found) == 1:
+                local.append(batches, last_offset, max_timestamp, last_offset)
+            else:
+                local.append_batches(batches, last_offset)
+        except StorageFailure as error:
+            state.fail(error)
+            raise
+        except MISSING as error:
+            raise state.fail_without_files(error) from error
+        for header, batch in of_producers:
+            producers.add(header, batch, header.base_offset, header.max_timestamp)
+        producers.map_end_offset = last_offset + 1
+        return True
 
     def write(self, found: BatchAnalysis, data: memoryview, now_ms: int) -> bool:
         """Write checked batches in one call, and note what they change.
@@ -130,3 +193,32 @@ class ReplicaAppender:
             if completed is not None:
                 producers.complete(completed)
         producers.map_end_offset = header.next_offset
+
+
+def _usual_batches(
+    data: memoryview, next_offset: int, epoch: int
+) -> list[tuple[int, BatchHeader]] | None:
+    """Positions and headers of sound batches that follow each other from there on.
+
+    None where there is any other: see `ReplicaAppender.append_usual`.
+    """
+    found, position, size = [], 0, len(data)
+    while position < size:
+        if size - position < BATCH_OVERHEAD:
+            return None
+        header = _new(BatchHeader, unpack_header(data, position))
+        base_offset, length, in_epoch, magic, crc, attributes, delta = header[:7]
+        end = position + LOG_OVERHEAD + length
+        if (
+            base_offset != next_offset
+            or in_epoch != epoch
+            or magic != CURRENT_MAGIC
+            or attributes & CONTROL
+            or delta < 0
+            or not position + BATCH_OVERHEAD <= end <= size
+            or crc32c(data[position + CHECKED_POSITION : end]) != crc
+        ):
+            return None
+        found.append((position, header))
+        position, next_offset = end, base_offset + delta + 1
+    return found

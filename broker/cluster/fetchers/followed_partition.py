@@ -166,10 +166,18 @@ class FollowedPartition:
 
     def _append(self, answer: PartitionData) -> None:
         partition, replicas = self.partition, self._replicas
+        batches, high_watermark = answer.records, answer.high_watermark
+        if self.trouble is None and replicas.take_usual(
+            partition,
+            memoryview(batches) if batches else None,
+            high_watermark,
+            answer.log_start_offset,
+        ):
+            return
         replicas.check(partition)
-        if answer.records:
-            replicas.append(partition, answer.records)
-        replicas.follow_high_watermark(partition, answer.high_watermark)
+        if batches:
+            replicas.append(partition, batches)
+        replicas.follow_high_watermark(partition, high_watermark)
         replicas.raise_log_start(partition, answer.log_start_offset)
         if self.trouble is not None:
             self.trouble = None
