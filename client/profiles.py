@@ -118,7 +118,7 @@ def read_profiles(path: Path) -> Profiles:
     import tomllib  # only who has profiles needs it
 
     try:
-        return _profiles_of(tomllib.loads(content.decode()))
+        return _profiles_of(tomllib.loads(content.decode("utf-8-sig")))
     except ValueError as error:
         raise ProfileError(f"{path}: {error}") from None
 

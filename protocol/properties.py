@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+BYTE_ORDER_MARK = "\ufeff"
 _CONTROL = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # The name ends at the first =, : or blank that no backslash stands before.
 _LINE = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
@@ -18,9 +19,12 @@ class Property(NamedTuple):
 
 
 def parse_properties(text: str) -> list[Property]:
-    """The entries of a properties file in their order; comments are left out."""
+    """The entries of a properties file in their order; comments are left out.
+
+    So is the mark with which editors on Windows begin a file.
+    """
     entries = []
-    lines = iter(enumerate(text.splitlines(), 1))
+    lines = iter(enumerate(text.removeprefix(BYTE_ORDER_MARK).splitlines(), 1))
     for number, line in lines:
         whole = line.lstrip()
         if not whole or whole[0] in "#!":

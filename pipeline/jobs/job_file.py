@@ -88,7 +88,7 @@ def read_job_file(
         JobError: says which key is wrong, and what was meant.
     """
     try:
-        content = tomllib.loads(Path(path).read_text())
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise JobError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -42,7 +42,9 @@ def test_what_was_written_is_read(path: Path) -> None:
     assert read_profiles(path) == profiles
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [each.name for each in path.parent.iterdir()] == ["profiles.toml"]
-    tables = tomllib.loads(path.read_text())["profiles"]
+    path.write_text(path.read_text(), encoding="utf-8-sig")  # as Windows does
+    assert read_profiles(path) == profiles
+    tables = tomllib.loads(path.read_text("utf-8-sig"))["profiles"]
     assert tables["dev.1"] == {"bootstrap_servers": "localhost:9092"}
 
 

@@ -35,6 +35,13 @@ def test_lines_are_counted_from_one_and_continued_ones_too() -> None:
     ]
 
 
+def test_the_mark_of_an_editor_on_windows_is_no_part_of_a_name() -> None:
+    assert parse_properties("\ufeffa=1\r\nb=2\r\n") == [
+        Property(1, "a", "1"),
+        Property(2, "b", "2"),
+    ]
+
+
 def test_an_even_number_of_backslashes_does_not_continue() -> None:
     assert parse_properties("a=x\\\\\nb=1") == [
         Property(1, "a", "x\\"),

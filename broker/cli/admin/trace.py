@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, seconds
 from odradek.terminal.table import printable
 
 from .asking import add_asking_arguments, run, shown
@@ -18,7 +18,7 @@ _KINDS = ("produce", "fetch", "commit")
 _NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit"}
 _EXAMPLES = (
     "odradek trace produce --topic orders",
-    "odradek trace fetch --client-id billing --count 3 --timeout 60",
+    "odradek trace fetch --client-id billing --count 3 --timeout 1m",
     "odradek trace commit --group billing --json",
 )
 
@@ -47,10 +47,10 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--timeout",
-        type=_positive,
-        default=30,
-        metavar="S",
-        help="seconds to wait for them (default 30)",
+        type=_time,
+        default=30.0,
+        metavar="TIME",
+        help="how long to wait for them (default: 30s)",
     )
     add_asking_arguments(parser)
     return parser
@@ -64,6 +64,14 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _time(text: str) -> float:
+    from argparse import ArgumentTypeError
+
+    if not (value := seconds(text)):
+        raise ArgumentTypeError("it must be more than 0")
+    return value
+
+
 def _trace(options: argparse.Namespace) -> int:
     request: dict[str, Any] = {
         "request": _COMMAND,
@@ -72,7 +80,7 @@ def _trace(options: argparse.Namespace) -> int:
         "group": options.group,
         "clientId": options.client_id,
         "count": options.count,
-        "timeoutMs": options.timeout * 1000,
+        "timeoutMs": round(options.timeout * 1000),
     }
     count = 0
 
@@ -83,9 +91,8 @@ def _trace(options: argparse.Namespace) -> int:
         count += 1
     if count:
         return 0
-    return fail(
-        _COMMAND, FAILED, f"no such {options.what} came in {options.timeout} seconds"
-    )
+    waited = f"{options.timeout:g} s"
+    return fail(_COMMAND, FAILED, f"no such {options.what} came in {waited}")
 
 
 def _text(item: dict[str, Any]) -> str:

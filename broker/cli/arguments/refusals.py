@@ -132,15 +132,18 @@ def not_asked(
         text = f"{reason}; {_doctor(options)}"
         return fail(command, FAILED, text, name="TLS_FAILED")
     if isinstance(error, Unreachable):
-        text = f"{reason}; {_advice(options)}"
+        text = f"{reason}; {_advice(options, error.__cause__)}"
         return fail(command, FAILED, text, name="UNREACHABLE")
     name = "NO_ANSWER" if isinstance(error, NoAnswer) else ""
     return fail(command, FAILED, reason, what=what, name=name)
 
 
-def _advice(options: argparse.Namespace) -> str:
+def _advice(options: argparse.Namespace, cause: BaseException | None) -> str:
     asked = options.bootstrap_server
-    if len(asked) == 1 and asked[0].host in _LOOPBACK:
+    if isinstance(cause, ConnectionResetError) and not options.command_config:
+        return f"it may expect TLS: --command-config FILE does that; {_doctor(options)}"
+    is_free = isinstance(cause, ConnectionRefusedError)
+    if is_free and len(asked) == 1 and asked[0].host in _LOOPBACK:
         port = "" if asked[0].port == _PORT else f" --port {asked[0].port}"
         return f"'odradek serve{port}' starts a broker there, {_doctor(options)}"
     return _doctor(options)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import cluster_parser, print_json, run
-from odradek.broker.cli.arguments.refusals import near_name, refuse
+from odradek.broker.cli.arguments.refusals import Refused, near_name, refuse
 
 from .resource import resource_arguments, resource_of
-from .words import name_only, name_value
+from .words import name_only, name_value, see_that_there_are
 
 if TYPE_CHECKING:
     import argparse
@@ -78,8 +78,10 @@ def _alter(
 
     changes = _changes(options)
     try:
+        if options.kind == "topic":
+            see_that_there_are(cluster, resource, options.delete)
         alter_configs(cluster, resource, changes, validate_only=options.dry_run)
-    except KafkaError as error:
+    except (KafkaError, Refused) as error:
         hint = near_name(cluster, error, options.name)
         if _FIXED in str(error):
             hint = _FIXED_HINT

@@ -56,11 +56,16 @@ def command(arguments: list[str]) -> int:
     from odradek.broker.cli.admin.admin_client import AdminRefusal
     from odradek.protocol.errors import KafkaStorageError
     from odradek.storage.backup.manifest import BadBackup
+    from odradek.storage.backup.writing import PARTIAL
 
     os.nice(_NICENESS)
     try:
         return _backup(config, options)
     except FileNotFoundError as error:
+        partial = options.target.with_name(options.target.name + PARTIAL)
+        if partial in (Path(error.filename or ""), *Path(error.filename or "").parents):
+            told = f"{options.target} cannot be made: {error.strerror}"
+            return fail(_COMMAND, FAILED, told)
         return fail(
             _COMMAND,
             FAILED,

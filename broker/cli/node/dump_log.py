@@ -29,7 +29,8 @@ def command(arguments: list[str]) -> int:
     """Show what is in the files of a log directory, and what is wrong in them."""
     parser = _parser()
     options = parser.parse(arguments)
-    paths = [*options.file, *_split(options.files)]
+    named = [*options.file, *_split(options.files)]
+    paths = [path for each in named for path in _files_of(each)]
     if not paths:
         parser.error("say which files")
     wrong = _unusable(paths)
@@ -102,13 +103,27 @@ def _split(lists: Iterable[str]) -> list[Path]:
     return [Path(name) for names in lists for name in names.split(",") if name]
 
 
+def _files_of(path: Path) -> list[Path]:
+    """The files of the directory of a partition, of which we know what they are."""
+    from odradek.storage.dump.dump_file import kind_of
+
+    if not path.is_dir():
+        return [path]
+    try:
+        inside = sorted(path.iterdir())
+    except OSError:
+        return [path]
+    known = [each for each in inside if kind_of(each.name) and each.is_file()]
+    return known if any(each.suffix == ".log" for each in known) else [path]
+
+
 def _unusable(paths: Iterable[Path]) -> str | None:
     """What is wrong with the first file that cannot be shown."""
     from odradek.storage.dump.dump_file import kind_of, known_names
 
     for path in paths:
         if path.is_dir():
-            return f"{path} is a directory; odradek fsck checks directories"
+            return f"{path} is no directory of a partition; odradek fsck checks others"
         if not path.exists():
             return f"{path} is not there"
         if not path.is_file():

@@ -10,8 +10,8 @@ from odradek.broker.cli.arguments.cluster_options import (
     print_json,
     run,
 )
-from odradek.broker.cli.arguments.refusals import refuse_named
-from odradek.broker.cli.config.words import name_only, name_value
+from odradek.broker.cli.arguments.refusals import Refused, refuse_named
+from odradek.broker.cli.config.words import name_only, name_value, see_that_there_are
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -78,13 +78,14 @@ def _alter(cluster: Cluster, options: argparse.Namespace) -> int:
     name, is_dry = options.topic, options.dry_run
     changes = [ConfigChange(Operation.SET, key, value) for key, value in options.config]
     changes += [ConfigChange(Operation.DELETE, key) for key in options.delete_config]
+    resource = ConfigResource(ConfigResourceType.TOPIC, name)
     try:
+        see_that_there_are(cluster, resource, options.delete_config)
         if options.partitions is not None:
             create_partitions(cluster, name, options.partitions, validate_only=is_dry)
         if changes:
-            resource = ConfigResource(ConfigResourceType.TOPIC, name)
             alter_configs(cluster, resource, changes, validate_only=is_dry)
-    except KafkaError as error:
+    except (KafkaError, Refused) as error:
         return refuse_named(_COMMAND, cluster, error, name)
     if options.json:
         print_json(

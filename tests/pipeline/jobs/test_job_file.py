@@ -31,6 +31,13 @@ def test_smallest_job_and_its_defaults(tmp_path: Path) -> None:
     assert not job.value.has_prefix
 
 
+def test_what_an_editor_on_windows_writes(tmp_path: Path) -> None:
+    path = job_file(tmp_path, SMALLEST)
+    usual = read_job_file(path)
+    path.write_text(SMALLEST.replace("\n", "\r\n"), encoding="utf-8-sig")
+    assert read_job_file(path) == usual
+
+
 def test_all_sections(tmp_path: Path) -> None:
     text = """
 name = "all"

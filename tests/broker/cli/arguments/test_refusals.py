@@ -84,23 +84,42 @@ def test_refusals(capsys: Captured) -> None:
     ]
 
 
+def refused_by(
+    message: str, cause: type[OSError] = ConnectionRefusedError
+) -> Unreachable:
+    error = Unreachable(message)
+    error.__cause__ = cause()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "asked", "told"),
     [
         (
-            Unreachable("x: refused"),
+            refused_by("x: reset", ConnectionResetError),
+            [HERE],
+            "x: reset; it may expect TLS: --command-config FILE does that; 'odradek"
+            " doctor' finds out what is wrong",
+        ),
+        (
+            Unreachable("x: no answer in 3 s"),  # somebody else has the port
+            [HERE],
+            "x: no answer in 3 s; 'odradek doctor' finds out what is wrong",
+        ),
+        (
+            refused_by("x: refused"),
             [HERE],
             "x: refused; 'odradek serve' starts a broker there, 'odradek doctor' finds"
             " out what is wrong",
         ),
         (
-            Unreachable("x: refused"),
+            refused_by("x: refused"),
             [Address("localhost", 9192)],
             "x: refused; 'odradek serve --port 9192' starts a broker there, 'odradek"
             " doctor --bootstrap-server localhost:9192' finds out what is wrong",
         ),
         (
-            Unreachable("x: refused"),
+            refused_by("x: refused"),
             [Address("kafka-1", 9092), Address("kafka-2", 9092)],
             "x: refused; 'odradek doctor --bootstrap-server kafka-1:9092,kafka-2:9092'"
             " finds out what is wrong",

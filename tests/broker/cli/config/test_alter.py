@@ -28,6 +28,9 @@ def test_options_are_changed_together(cluster: Cluster, shell: Shell) -> None:
     assert shell.run(*where, *more) == ["topic changing: altered"]
     (found,) = shell.run_json("topic", "describe", "changing")
     assert found["configs"] == {"cleanup.policy": "compact"}
+    (said,) = shell.run_json(*where, "--delete", "cleanup.polciy", code=1)
+    assert said["error"]["code"] == "INVALID_CONFIG"
+    assert said["error"]["message"].endswith("did you mean cleanup.policy?")
     shell.run(*where, "--set", "nonsense=1", "--set", "retention.ms=1", code=1)
     assert shell.error.startswith(
         "odradek config alter: topic changing: INVALID_CONFIG: "

@@ -129,6 +129,13 @@ def test_a_target_that_is_none(
     assert sorted(data.rglob("*")) == before
 
 
+def test_a_target_that_cannot_be_made(data: Path, capsys: Captured) -> None:
+    assert run("/proc/backup", "--data-dir", data) == 1
+    assert capsys.readouterr().err.startswith(
+        "odradek backup: /proc/backup cannot be made: "
+    )
+
+
 def test_a_mount_point_cannot_get_the_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

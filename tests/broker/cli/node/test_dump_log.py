@@ -81,6 +81,13 @@ def test_files_as_kafkas_tool_takes_them(capsys: Captured) -> None:
     ]
 
 
+def test_the_directory_of_a_partition_is_its_files(capsys: Captured) -> None:
+    shown = lines(capsys, OFFSETS)
+    dumped = [line for line in shown if line.startswith("Dumping")]
+    assert dumped == sorted(dumped)
+    assert {f"Dumping {path}" for path in OFFSETS.glob("*.log")} <= {*dumped}
+
+
 def test_only_the_first_bytes(capsys: Captured) -> None:
     shown = lines(capsys, "--max-bytes", 1, SOUND)
     assert sum(line.startswith("baseOffset: ") for line in shown) == 1
@@ -102,7 +109,7 @@ def test_what_cannot_be_shown_is_one_line_and_code_2(
     stranger = tmp_path / "notes.txt"
     stranger.touch()
     assert "is not there" in complaint(capsys, tmp_path / "x.log")
-    assert "odradek fsck checks directories" in complaint(capsys, tmp_path)
+    assert "odradek fsck checks others" in complaint(capsys, tmp_path)
     assert "notes.txt is unknown; known are *.log" in complaint(capsys, stranger)
     assert "say which files" in complaint(capsys)
     assert "did you mean --deep?" in complaint(capsys, "--dep", SOUND)

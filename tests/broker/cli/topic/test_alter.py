@@ -25,6 +25,8 @@ def test_partitions_and_options(cluster: Cluster, shell: Shell) -> None:
     shell.run("topic", "alter", "altered", "--delete-config", "retention.ms")
     (found,) = shell.run_json("topic", "describe", "altered")
     assert found["configs"] == {}
+    shell.run("topic", "alter", "altered", "--delete-config", "retentionms", code=1)
+    assert "no option retentionms; did you mean retention.ms?\n" in shell.error
     shell.run("topic", "alter", "altered", "--partitions", "2", code=1)
     assert "altered: INVALID_PARTITIONS: " in shell.error
     shell.run("topic", "alter", "unaltered", "--config", "a=b", code=1)
