@@ -141,7 +141,8 @@ def _multiply_examples(item: pytest.Item) -> None:
     found = getattr(owner, name, None)
     if isinstance(found, settings) and owner not in MULTIPLIED:
         MULTIPLIED.add(owner)
-        examples = max(round(EXAMPLES_FACTOR * found.max_examples), EXAMPLES_MIN)
+        least = min(found.max_examples, EXAMPLES_MIN)
+        examples = max(round(EXAMPLES_FACTOR * found.max_examples), least)
         setattr(owner, name, settings(found, max_examples=examples))
 
 

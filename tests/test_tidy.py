@@ -74,6 +74,8 @@ def _too_long(path: Path) -> Iterator[str]:
     lines = text.count("\n")
     if lines > FILE_LINES_MAX:
         yield f"{name}: {lines} lines"
+    if lines <= FUNCTION_LINES_MAX:
+        return
     for node in _statements(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
@@ -95,7 +97,8 @@ def test_every_module_says_what_it_is() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for path in modules()
-        if not ast.get_docstring(ast.parse(path.read_text()))
+        if not (text := path.read_text()).startswith('"""')
+        and not ast.get_docstring(ast.parse(text))
     ]
     assert not silent
 
