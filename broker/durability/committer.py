@@ -35,9 +35,10 @@ if TYPE_CHECKING:
 COMMIT = "commit"
 INTERVAL = "interval"
 NONE = "none"
-# Logs that one sync also writes a snapshot for: each costs several small syncs, and
-# the answers that wait for the next sync must not wait for a thousand of them.
-SNAPSHOTS_PER_SYNC = 8
+# Of a checkpoint, the logs that one sync looks at, and those that it writes small files
+# for: what waits for the next sync must not wait for a thousand of them.
+CHECKPOINTS_PER_SYNC = 128
+SMALL_FILES_PER_SYNC = 16
 
 # For metrics: from 0.1 ms to 10 s, and up to some thousand partitions.
 _SECONDS = exponential(0.000_1, 10)
@@ -52,10 +53,10 @@ _logger = logging.getLogger(__name__)
 class Syncable(Protocol):
     """A partition, as the committer sees it."""
 
-    def begin_sync(self, with_snapshot: bool = False) -> Any:
+    def begin_sync(self, for_checkpoint: bool = False) -> Any:
         """The ticket of what is to be synced now; None when there is nothing.
 
-        ``with_snapshot`` adds what spares a recovery from beginning further back.
+        ``for_checkpoint``: with what spares a recovery from reading much before it.
         """
 
     def finish_sync(self, ticket: Any) -> None:
@@ -106,9 +107,9 @@ class DirectoryCommitter:
         self._thread = DiskThreads(1, f"sync-{directory.name}")
         self._dirty: dict[Syncable, None] = {}
         self._urgent: dict[Syncable, None] = {}
-        # Synced since their last snapshot; and those whose turn for one has come.
-        self._unsnapshotted: dict[Syncable, None] = {}
-        self._snapshots_due: dict[Syncable, None] = {}
+        # Synced since their last checkpoint; and those whose turn for one has come.
+        self._unchecked: dict[Syncable, None] = {}
+        self._checkpoints_due: dict[Syncable, None] = {}
         self.waiters = SyncWaiters()  # for the sync that begins next
         self._waiters_now: SyncWaiters | None = None  # for the one under way
         self._interval_timer: TimerHandle | None = None
@@ -147,8 +148,8 @@ class DirectoryCommitter:
         for listed in (
             self._dirty,
             self._urgent,
-            self._unsnapshotted,
-            self._snapshots_due,
+            self._unchecked,
+            self._checkpoints_due,
         ):
             listed.pop(partition, None)
 
@@ -176,11 +177,13 @@ class DirectoryCommitter:
         Raises:
             StorageFailure: it could not be made durable.
         """
-        self._snapshots_due.update(self._unsnapshotted)
-        self._snapshots_due.update(self._dirty)
-        self._unsnapshotted.clear()
-        while self._snapshots_due:
-            await self.flush()
+        self._checkpoints_due.update(self._unchecked)
+        self._checkpoints_due.update(self._dirty)
+        self._unchecked.clear()
+        while self._checkpoints_due:
+            waiter = self.waiters.add_turn()
+            self._start_soon()
+            await waiter
 
     def fail(self, error: StorageFailure) -> None:
         """Stop syncing for good; nothing after this is acknowledged."""
@@ -190,8 +193,8 @@ class DirectoryCommitter:
         _logger.error("%s takes no more writes: %s", self.directory, error)
         self._dirty.clear()
         self._urgent.clear()
-        self._unsnapshotted.clear()
-        self._snapshots_due.clear()
+        self._unchecked.clear()
+        self._checkpoints_due.clear()
         self._on_failure(self.directory, error)
         waiters, self.waiters = self.waiters, SyncWaiters()
         waiters.release(error)
@@ -243,25 +246,31 @@ class DirectoryCommitter:
         return time.perf_counter() - began
 
     def _draw_tickets(self, due: dict[Syncable, None]) -> list[tuple[Syncable, Any]]:
-        begun = []
-        for partition in self._take_snapshots(due):
-            ticket = partition.begin_sync(with_snapshot=True)
-            if ticket is not None:
-                begun.append((partition, ticket))
+        begun = self._draw_checkpoints(due)
         for partition in due:
             ticket = partition.begin_sync()
             if ticket is not None:
-                self._unsnapshotted[partition] = None
+                self._unchecked[partition] = None
                 begun.append((partition, ticket))
         return begun
 
-    def _take_snapshots(self, due: dict[Syncable, None]) -> list[Syncable]:
-        """Some of those whose turn for a snapshot has come, taken out of ``due``."""
-        taken = list(islice(self._snapshots_due, SNAPSHOTS_PER_SYNC))
-        for partition in taken:
-            del self._snapshots_due[partition]
-            due.pop(partition, None)
-        return taken
+    def _draw_checkpoints(
+        self, due: dict[Syncable, None]
+    ) -> list[tuple[Syncable, Any]]:
+        """Tickets of some of those whose turn for a checkpoint has come."""
+        begun: list[tuple[Syncable, Any]] = []
+        places = SMALL_FILES_PER_SYNC
+        for partition in list(islice(self._checkpoints_due, CHECKPOINTS_PER_SYNC)):
+            for listed in (self._checkpoints_due, due, self._dirty, self._urgent):
+                listed.pop(partition, None)
+            ticket = partition.begin_sync(for_checkpoint=True)
+            if ticket is None:
+                continue
+            begun.append((partition, ticket))
+            places -= not ticket.is_plain
+            if not places:
+                break
+        return begun
 
     def _take_due(self, takes_all: bool) -> dict[Syncable, None]:
         if self.syncs_at_once or takes_all:

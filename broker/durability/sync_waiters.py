@@ -25,25 +25,26 @@ class Awaited(Protocol):
 class SyncWaiters:
     """Those who wait for one sync. ``awaited`` is set by who appends."""
 
-    __slots__ = ("_flushes", "awaited")
+    __slots__ = ("_futures", "awaited", "have_flushes")
 
     def __init__(self) -> None:
         self.awaited: Awaited | None = None
-        self._flushes: list[asyncio.Future[None]] = []
+        self.have_flushes = False  # somebody waits for all that is dirty
+        self._futures: list[asyncio.Future[None]] = []
 
     def __bool__(self) -> bool:
         """Whether there is anybody."""
-        return bool(self._flushes) or self.awaited is not None
-
-    @property
-    def have_flushes(self) -> bool:
-        """Whether somebody waits for all that is dirty."""
-        return bool(self._flushes)
+        return bool(self._futures) or self.awaited is not None
 
     def add_flush(self) -> asyncio.Future[None]:
         """One more who waits for all that is dirty."""
+        self.have_flushes = True
+        return self.add_turn()
+
+    def add_turn(self) -> asyncio.Future[None]:
+        """One more who waits for this sync, whatever it is of."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._flushes.append(waiter)
+        self._futures.append(waiter)
         return waiter
 
     def hand_over(self, partition: object) -> None:
@@ -55,7 +56,7 @@ class SyncWaiters:
         """The sync is over; with ``error``, there will be none any more."""
         if self.awaited is not None:
             self.awaited.release()
-        for waiter in self._flushes:
+        for waiter in self._futures:
             if waiter.done():
                 continue
             if error is None:

@@ -21,10 +21,11 @@ from odradek.storage.files.partition_metadata import (
 )
 from odradek.storage.local.quarantine import QUARANTINE_NAME
 from odradek.storage.local.segments import LogSegments
-from odradek.storage.local.sync_ticket import Unsynced
+from odradek.storage.local.unsynced import Unsynced
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.producers.snapshot import list_snapshots, snapshot_name
 from odradek.storage.segment.copy import Piece, SegmentCopy, copy_file
+from odradek.storage.values.offset_metadata import OffsetMetadata
 
 
 class CopyPlan(NamedTuple):
@@ -176,7 +177,7 @@ class FutureLog:
         """
         log, unsynced = self._log, Unsynced()
         unsynced.note_new_directory({})
-        unsynced.note_snapshot(snapshot_offset)
+        unsynced.note_snapshot(OffsetMetadata(snapshot_offset))
         segments = LogSegments(copy.handed_over() for copy in self._copies.values())
         for copy in self._copies.values():
             if copy.is_sealed and copy.segment.dirty_files():

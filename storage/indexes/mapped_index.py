@@ -47,6 +47,12 @@ class MappedIndex(ABC):
         """Whether entries can be appended."""
         return self._growing is not None
 
+    @property
+    def has_new_entries(self) -> bool:
+        """Whether there are entries that are not in the file."""
+        growing = self._growing
+        return growing is not None and self._flushed_size < len(growing)
+
     def start(self) -> None:
         """Begin an empty, growing index; what a file of its name holds is dropped."""
         if self.file is not None or self._files.exists(self.path):

@@ -13,7 +13,7 @@ from odradek.storage.files.files import StorageFailure
 from odradek.storage.local.leader_epochs import LeaderEpochs
 from odradek.storage.local.local_log import LocalLog
 from odradek.storage.local.quarantine import Quarantine
-from odradek.storage.local.sync_ticket import Unsynced
+from odradek.storage.local.unsynced import Unsynced
 from odradek.storage.local.watermarks import Watermarks
 from odradek.storage.producers.states import ProducerStates
 from odradek.storage.values.log_lines import LogLines

@@ -27,6 +27,19 @@ class Syncing:
         ``with_snapshot`` adds the indexes of the active segment and a producer
         snapshot, so that a recovery need not begin further back.
         """
+        return self._draw(with_snapshot, with_snapshot)
+
+    def begin_checkpoint(self) -> SyncTicket | None:
+        """As `begin`, when a recovery is to begin where the log ends now.
+
+        With the new entries of the indexes, and with a snapshot if a recovery would
+        otherwise read much before that: few partitions need one each time.
+        """
+        local = self._state.local
+        is_due = self._state.unsynced.is_snapshot_due(local.end)
+        return self._draw(is_due, is_due or local.active.indexes.has_new_entries)
+
+    def _draw(self, with_snapshot: bool, with_indexes: bool) -> SyncTicket | None:
         state = self._state
         if state.failure is not None or self.is_held:
             return None
@@ -39,6 +52,7 @@ class Syncing:
             state.epochs,
             end > durable,
             state.producers if with_snapshot else None,
+            with_indexes,
         )
 
     def finish(self, ticket: SyncTicket) -> None:

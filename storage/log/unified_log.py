@@ -17,8 +17,9 @@ from odradek.protocol.errors import KafkaError, KafkaStorageError
 from odradek.storage.files.files import MISSING, StorageFailure
 from odradek.storage.local.leader_epochs import EpochEndOffset
 from odradek.storage.local.segments import LogSegments
-from odradek.storage.local.sync_ticket import Unsynced
+from odradek.storage.local.unsynced import Unsynced
 from odradek.storage.local.watermarks import LogStartReason
+from odradek.storage.producers.snapshot import list_snapshots
 from odradek.storage.values.log_config import LogConfig
 from odradek.storage.values.log_lines import LogLines
 from odradek.storage.values.log_read import FetchedData, FetchIsolation
@@ -244,6 +245,7 @@ class UnifiedLog:
             if state.failure is None:
                 self.local.active.seal()
                 self.flush(with_snapshot=True)
+                self._check_producers_are_kept()
         except KafkaStorageError as error:
             self.lines(_log).error("not closed in order: %s", error)
             state.fail(error)
@@ -256,6 +258,20 @@ class UnifiedLog:
             return False
         state.failure = KafkaStorageError(f"{self.topic_partition} is closed")
         return True
+
+    def _check_producers_are_kept(self) -> None:
+        """See that the next start, which reads no batches, knows the producers.
+
+        Raises:
+            KafkaStorageError: there was no room for any snapshot of them.
+        """
+        state, local = self._state, self.local
+        if (
+            len(state.producers)
+            and not state.unsynced.has_snapshot(local.end.offset)
+            and not list_snapshots(local.files, local.directory)
+        ):
+            raise KafkaStorageError("there was no room for its producers")
 
     def retire(self, directory: Path) -> None:
         """Follow the directory to the name under which it is to be removed."""

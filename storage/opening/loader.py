@@ -30,7 +30,7 @@ from odradek.storage.local.leader_epochs import NO_EPOCH, LeaderEpochs
 from odradek.storage.local.local_log import LocalLog
 from odradek.storage.local.quarantine import Quarantine
 from odradek.storage.local.segments import LogSegments
-from odradek.storage.local.sync_ticket import Unsynced
+from odradek.storage.local.unsynced import Unsynced
 from odradek.storage.local.watermarks import Watermarks
 from odradek.storage.log.state import LogState
 from odradek.storage.log.unified_log import Loaded, UnifiedLog
@@ -386,5 +386,5 @@ class _Loader:
             self._files.sync_directory(self._directory.parent)
         unsynced = Unsynced()
         if self._files.exists(snapshot_path(self._directory, end)):
-            unsynced.note_snapshot(end)
+            unsynced.note_snapshot(local.end)
         return unsynced

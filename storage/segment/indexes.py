@@ -370,6 +370,11 @@ class SegmentIndexes:
         self.offsets.seal()
         self.times.seal()
 
+    @property
+    def has_new_entries(self) -> bool:
+        """Whether there are entries that are only in memory."""
+        return self.offsets.has_new_entries or self.times.has_new_entries
+
     def flush(self) -> None:
         """Write the entries that are only in memory to their files."""
         self.offsets.flush()

@@ -251,6 +251,15 @@ class RecordingFiles(FakeFiles):
         super().sync_directory(path)
         self._note(Sync(self._number(self._directory_at(path))))
 
+    def sync_all(self) -> None:
+        """The whole file system is synced."""
+        for node in list(self._numbers):
+            if isinstance(node, Directory):
+                node.durable = dict(node.names)
+            else:
+                node.sync()
+            self._note(Sync(self._number(node)))
+
     def note_write(self, content: Content, position: int, data: Buffer) -> None:
         self._note(Write(self._number(content), position, bytes(data)))
 

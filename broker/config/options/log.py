@@ -153,7 +153,8 @@ class LogOptions:
     log_flush_offset_checkpoint_bytes: int = option(
         256 << 20,
         "log.flush.offset.checkpoint.bytes",
-        "The same after so many bytes: what a recovery reads at most.",
+        "The same after so many bytes: what a recovery reads at most, besides 1 MiB of "
+        "each partition.",
         kind=Kind.LONG,
         at_least=1 << 20,
     )

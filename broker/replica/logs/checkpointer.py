@@ -1,8 +1,9 @@
 """Bounds what a recovery has to read: syncs the logs and writes where that got to.
 
-Every few seconds, and whenever so many bytes were appended, all logs are synced
-with a producer snapshot at their ends, then the checkpoints of their directories
-are written. A broker that is killed reads what came after that.
+Every few seconds, and whenever so many bytes were appended, all logs are synced, those
+that have grown much with a producer snapshot at their ends. Then the checkpoints of
+their directories are written. A broker that is killed reads what came after that, and
+of each log what is behind its last snapshot.
 """
 
 from __future__ import annotations

@@ -322,12 +322,13 @@ class Partition:
 
     # Sync: called by the committer
 
-    def begin_sync(self, with_snapshot: bool = False) -> Any:
+    def begin_sync(self, for_checkpoint: bool = False) -> Any:
         """The ticket of what is to be synced now; None when there is nothing."""
         self.is_dirty = False
         if self.view.log is None or self.leadership.refusal is not None:
             return None
-        return self.view.log.syncing.begin(with_snapshot)
+        syncing = self.view.log.syncing
+        return syncing.begin_checkpoint() if for_checkpoint else syncing.begin()
 
     def finish_sync(self, ticket: Any) -> None:
         """What the ticket stands for is durable."""

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from odradek.broker.durability.committer import (
-    SNAPSHOTS_PER_SYNC,
     Committer,
     DirectoryCommitter,
 )
@@ -31,6 +30,10 @@ class FakeTicket:
     end: int
     with_snapshot: bool
 
+    @property
+    def is_plain(self) -> bool:
+        return not self.with_snapshot
+
 
 class FakePartition:
     """A log that is its end offset."""
@@ -43,10 +46,10 @@ class FakePartition:
     def append(self, count: int = 1) -> None:
         self.end += count
 
-    def begin_sync(self, with_snapshot: bool = False) -> FakeTicket | None:
-        is_due = with_snapshot and self.end > self.snapshot
+    def begin_sync(self, for_checkpoint: bool = False) -> FakeTicket | None:
+        is_due = for_checkpoint and self.end > self.snapshot
         if self.end > self.synced or is_due:
-            return FakeTicket(self, self.end, with_snapshot)
+            return FakeTicket(self, self.end, for_checkpoint)
         return None
 
     def finish_sync(self, ticket: FakeTicket) -> None:
@@ -264,33 +267,6 @@ async def test_flush_does_not_trust_a_sync_that_began_before_it(
     assert partition.durable == 2
 
 
-async def test_a_checkpoint_writes_snapshots_a_few_at_a_time(commit: Fixture) -> None:
-    partitions = [FakePartition(f"p{number}") for number in range(10)]
-    for partition in partitions:
-        partition.append()
-        commit.directory.mark_dirty(partition)
-    await commit.disk.finish_one()
-    await until(lambda: all(each.durable for each in partitions))
-    assert not any(each.snapshot for each in partitions)
-
-    checkpoint = asyncio.create_task(commit.committer.checkpoint())
-    await asyncio.sleep(0)
-    late = FakePartition("late")
-    late.append()
-    commit.directory.mark_dirty(late)
-    await commit.disk.finish_one()
-    await until(lambda: late.durable == 1)
-    assert sum(each.snapshot for each in partitions) == SNAPSHOTS_PER_SYNC
-    await commit.disk.finish_one()
-    await checkpoint
-    assert all(each.snapshot == 1 for each in partitions)
-
-    checkpoint = asyncio.create_task(commit.committer.checkpoint())
-    await commit.disk.finish_one()
-    await checkpoint
-    assert commit.disk.batches[-1] == [("late", 1)], "the others have not changed"
-
-
 async def test_a_failed_sync_is_final(commit: Fixture) -> None:
     partition = FakePartition("a")
     partition.append()
@@ -330,7 +306,7 @@ async def test_a_sync_that_cannot_begin_is_a_failure_too(
     partition = FakePartition()
     broken = StorageFailure("an index cannot be written")
 
-    def begin_sync(with_snapshot: bool = False) -> None:
+    def begin_sync(for_checkpoint: bool = False) -> None:
         raise broken
 
     monkeypatch.setattr(partition, "begin_sync", begin_sync)
@@ -346,7 +322,7 @@ async def test_a_directory_that_is_not_there_is_no_bug(
 ) -> None:
     partition = FakePartition()
 
-    def begin_sync(with_snapshot: bool = False) -> None:
+    def begin_sync(for_checkpoint: bool = False) -> None:
         raise FileNotFoundError(2, "No such file or directory", "t-0/0.index")
 
     monkeypatch.setattr(partition, "begin_sync", begin_sync)

@@ -218,7 +218,7 @@ class Written:
         self.files = files
         self.was_durable = False
 
-    def begin_sync(self, with_snapshot: bool = False) -> SyncTicket:
+    def begin_sync(self, for_checkpoint: bool = False) -> SyncTicket:
         ticket = SyncTicket(OsFiles(), self.files[0].path.parent, OffsetMetadata(1))
         ticket.files += self.files
         return ticket

@@ -32,6 +32,19 @@ class FakeTicket:
     error: StorageFailure | None = None
     run_count: int = 0
 
+    def write_small_files(self, syncs: bool) -> None:
+        assert not syncs
+        self.disk.steps.append("written")
+
+    def sync_files(self) -> None:
+        assert not self.files
+
+    def rename_small_files(self) -> None:
+        self.disk.steps.append("renamed")
+
+    def remove_replaced(self) -> None:
+        self.disk.steps.append("removed")
+
     def run(self) -> None:
         self.run_count += 1
         if self.error is not None:
@@ -48,6 +61,7 @@ class FakeDisk:
         self.file_ms, self.file_system_ms = file_ms, file_system_ms
         self.seconds = 0.0
         self.file_syncs = self.file_system_syncs = 0
+        self.steps: list[str] = []
         self._lock = Lock()
 
     def now(self) -> float:
@@ -75,6 +89,7 @@ class FakeFileSystem:
 
     def __call__(self) -> None:
         self.disk.file_system_syncs += 1
+        self.disk.steps.append("synced")
         self.disk.seconds += self.disk.file_system_ms / 1000
         if self.meanwhile is not None:
             self.meanwhile()
@@ -109,11 +124,37 @@ def test_many_dirty_files_are_synced_at_once() -> None:
 def test_names_and_small_files_come_after_the_bytes() -> None:
     disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
     tickets = disk.tickets(64)
+    for ticket in tickets[:3]:
+        ticket.is_plain = False
     tickets[0].texts = {"partition.metadata": b"x"}
     tickets[1].has_new_names = True
     tickets[2].snapshots = {1: b"x"}
     strategy(disk).sync(tickets)
     assert [ticket.run_count for ticket in tickets[:4]] == [1, 1, 1, 0]
+
+
+def test_many_with_small_files_are_synced_by_two_calls() -> None:
+    disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
+    tickets = disk.tickets(8)
+    for ticket in tickets[:4]:
+        ticket.is_plain, ticket.snapshots = False, {1: b"x"}
+    files = [ticket.files[0] for ticket in tickets]
+    strategy(disk).sync(tickets)
+    steps = ["written", "synced", "renamed", "synced", "removed"]
+    assert disk.steps == [
+        each for step in steps for each in [step] * (1 if step == "synced" else 4)
+    ]
+    assert not any(file.is_dirty for file in files)
+    assert not any(ticket.run_count for ticket in tickets)
+
+
+def test_a_few_with_small_files_are_not() -> None:
+    disk = FakeDisk(file_ms=0.25, file_system_ms=0.1)
+    tickets = disk.tickets(2)
+    for ticket in tickets:
+        ticket.is_plain, ticket.snapshots = False, {1: b"x"}
+    strategy(disk).sync(tickets)
+    assert all(ticket.run_count == 1 for ticket in tickets)
 
 
 def test_a_failure_in_one_of_many_threads_is_raised_when_all_have_ended() -> None:
@@ -171,6 +212,11 @@ def test_the_real_call_syncs(tmp_path: Path) -> None:
         pytest.skip("no syncfs on this system")
     (tmp_path / "file").write_bytes(b"x")
     sync()
+
+
+def test_on_a_file_system_over_others_every_file_is_synced() -> None:
+    assert file_system_sync(Path("/proc")) is None
+    assert file_system_sync(Path("/proc/nothing")) is None
 
 
 def test_a_failed_call_says_why(tmp_path: Path) -> None:

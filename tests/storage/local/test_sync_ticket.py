@@ -7,7 +7,7 @@ import pytest
 
 from odradek.storage.files.files import StorageFailure
 from odradek.storage.formats.producer_entry import parse_producers
-from odradek.storage.local.sync_ticket import SNAPSHOTS_DUE_MAX, SyncTicket
+from odradek.storage.local.sync_ticket import SyncTicket
 from odradek.storage.log.retention import delete_old_segments
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.producers.snapshot import list_snapshots
@@ -214,16 +214,6 @@ def test_a_snapshot_whose_segment_is_gone_is_not_left_behind() -> None:
     assert len(delete_old_segments(log, NOW)) == 1
     sync(log)
     assert list_snapshots(files, DIRECTORY) == [5]
-
-
-def test_of_many_rolls_that_nobody_syncs_the_last_keep_their_snapshots() -> None:
-    files = FakeFiles()
-    log = new_log(files)
-    for number in range(SNAPSHOTS_DUE_MAX + 5):
-        produce(log, producer=Producer(7, 0, number))
-        log.roll(NOW)
-    sync(log)
-    assert list_snapshots(files, DIRECTORY) == list(range(6, SNAPSHOTS_DUE_MAX + 6))
 
 
 def test_truncation_takes_from_a_ticket_what_is_gone() -> None:
