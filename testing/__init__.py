@@ -69,6 +69,11 @@ _PLACES = {
 }
 
 
+def __dir__() -> list[str]:
+    """What can be imported, for notebooks and shells that complete names."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from .security import Security
     from .snapshots import Snapshot
 
+_NOT_RUNNING = (
+    "this broker does not run: it does inside of 'with Broker() as broker', or between"
+    " start() and close()"
+)
+
 
 class Broker(Troubles):
     """A broker in a process of its own, with a directory that goes with it.
@@ -82,6 +87,11 @@ class Broker(Troubles):
             leftover=None if keep else self.directory,
             protocol=security or "",
         )
+
+    def __repr__(self) -> str:
+        is_started = not self.bootstrap.endswith(":0")
+        where = f"at {self.bootstrap}" if is_started else "not started"
+        return f"<{type(self).__name__} {where}>"
 
     @property
     def bootstrap(self) -> str:
@@ -226,6 +236,8 @@ class Broker(Troubles):
         except BrokerError as error:
             if self.pid is not None:
                 raise
+            if not (self.directory / "log").exists():
+                raise BrokerError(_NOT_RUNNING) from None
             last = self._process.last_lines()
             raise BrokerError(f"{error}\nIt has ended. It said last:\n{last}") from None
 

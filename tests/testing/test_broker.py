@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import odradek.testing
 from odradek.testing import Broker, BrokerError, Refused, SharedBroker, Topic
 from odradek.testing.launch import has_ended
 from tests.broker_process import ended
@@ -29,6 +30,26 @@ def test_a_topic_is_a_name_and_can_be_deleted(broker: Broker) -> None:
     topic.delete()
     with pytest.raises(Refused):
         topic.delete()
+
+
+def test_it_is_shown_with_its_address(broker: Broker) -> None:
+    assert repr(broker) == f"<Broker at {broker.bootstrap}>"
+
+
+def test_one_that_does_not_run_says_so() -> None:
+    broker = Broker()
+    try:
+        assert repr(broker) == "<Broker not started>"
+        with pytest.raises(BrokerError, match="does not run: it does inside of 'with"):
+            broker.topic("t")
+    finally:
+        broker.close()
+    with pytest.raises(BrokerError, match="does not run: it does inside of 'with"):
+        broker.state()
+
+
+def test_names_can_be_completed() -> None:
+    assert {*odradek.testing.__all__} <= {*dir(odradek.testing)}
 
 
 def test_clients_connect_to_its_address(broker: Broker) -> None:

@@ -15,6 +15,7 @@ def external() -> Iterator[ExternalBroker]:
 
 
 def test_t309_topics_are_made_and_deleted(external: ExternalBroker) -> None:
+    assert repr(external) == f"<ExternalBroker at {external.bootstrap}>"
     topic = external.topic("made", 3, {"retention.ms": 5000})
     assert topic.partitions == 3
     with pytest.raises(Refused) as refused:

@@ -66,6 +66,8 @@ def command(arguments: list[str]) -> int:
         reason = explain(error)
         if reason is None:  # a bug
             raise
+        if str(folder.path) in reason:
+            reason = reason.replace("--data-dir", "--dir")
         return fail(_COMMAND, FAILED, reason)
     _tell(folder, options)
     return 0

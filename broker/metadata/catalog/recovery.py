@@ -7,6 +7,7 @@ was made after the last change of a topic takes its place.
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import time
 from contextlib import closing
@@ -103,6 +104,10 @@ def _read_only(path: Path) -> str:
 def _unusable(path: Path, error: Exception) -> CatalogError:
     if "locked" in str(error):
         return CatalogError(f"{path} is in use by another process")
+    for each in (path, path.parent):
+        # SQLite says of it what it says of a broken disk.
+        if each.exists() and not os.access(each, os.W_OK):
+            return CatalogError(f"{path} cannot be opened: {each} cannot be written")
     return CatalogError(f"{path} cannot be opened: {error}")
 
 

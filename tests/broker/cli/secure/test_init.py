@@ -77,7 +77,7 @@ def test_a_password_of_ones_own(here: Path, capsys: pytest.CaptureFixture[str]) 
         (["a b"], 1, "'a b' is not the name of a host"),
         (["--password-file", "nowhere"], 2, "nowhere: No such file"),
         (["--data-dir", "/dev/null/x"], 1, "/dev/null is not a directory"),
-        (["--dir", "/sys/x"], 1, "cannot write /sys/x"),
+        (["--dir", "/sys/x"], 1, "; choose another --dir\n"),
     ],
 )
 def test_what_cannot_be_made_is_said(

@@ -1,10 +1,13 @@
 import logging
+import os
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from odradek.broker.metadata.catalog import recovery
 from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG, open_store
-from odradek.broker.metadata.catalog.store import SCHEMA, CatalogError
+from odradek.broker.metadata.catalog.store import SCHEMA, CatalogError, CatalogStore
 
 ID = b"i" * 16
 
@@ -108,6 +111,22 @@ def test_one_catalogue_is_used_by_one_broker(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="in use by another process"):
         open_store(tmp_path)
     first.close()
+
+
+def test_a_catalogue_that_may_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def store(*_: object, **__: object) -> CatalogStore:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise error
+
+    monkeypatch.setattr(recovery, "CatalogStore", store)
+    with pytest.raises(CatalogError, match="cannot be opened: disk I/O error"):
+        open_store(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)
+    with pytest.raises(CatalogError, match=f"opened: {tmp_path} cannot be written"):
+        open_store(tmp_path)
 
 
 def test_what_was_committed_before_a_kill_is_there(tmp_path: Path) -> None:
