@@ -141,12 +141,13 @@ class FetchExecutor:
     def _answer_or_wait(self, reader: FetchReader, finish: Finish[T]) -> T | Parked[T]:
         if reader.params.note is not None:
             reader.params.note(reader.wanted, reader.results)
-        if reader.must_answer:
+        again = reader.params.again
+        gathers = again is not None and reader.may_wait and again.gathers(reader.size)
+        if reader.must_answer and not gathers:
             return self._answer(reader, finish)
         fetches = self._fetches
         parked: Parked[T] = Parked()
         waiter = Waiter(parked, finish)
-        again = reader.params.again
         if again is not None:
             from .waiting.follower_reads import DelayedFollowerFetch
 

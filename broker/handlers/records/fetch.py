@@ -241,6 +241,10 @@ class Fetch:
         assert self._session.reads is not None
         return self._session.reads
 
+    def gathers(self, size: int) -> bool:
+        """Whether a follower's fetch waits for those who were just acknowledged."""
+        return self.follower.gathers(self.reads, size)
+
     def select(self) -> Sequence[PartitionFetch]:
         """What has changed while it waited."""
         self.wanted = self.reads.select()

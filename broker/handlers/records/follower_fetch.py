@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from odradek.broker.replica.partition.replication import Replication
 from odradek.protocol.errors import ErrorCode
@@ -19,16 +19,26 @@ if TYPE_CHECKING:
     from odradek.broker.requests.services import Services
     from odradek.protocol.messages.fetch import FetchPartition
 
+# So much is on its way long enough.
+GATHERED_SIZE: Final = 64 << 10
+
 
 class FollowerFetch:
     """One fetch of the broker ``broker_id``."""
 
-    __slots__ = ("_broker_epoch", "_log_starts", "_services", "broker_id")
+    __slots__ = (
+        "_acknowledged_count",
+        "_broker_epoch",
+        "_log_starts",
+        "_services",
+        "broker_id",
+    )
 
     def __init__(self, services: Services, broker_id: int, broker_epoch: int) -> None:
         self._services = services
         self.broker_id = broker_id
         self._broker_epoch = broker_epoch
+        self._acknowledged_count = 0
         self._log_starts: dict[tuple[str, int], int] = {}
 
     def take(self, topic: str, wanted: FetchPartition) -> ErrorCode:
@@ -57,7 +67,9 @@ class FollowerFetch:
         another leader epoch: that says nothing of this one.
         """
         broker_id, broker_epoch = self.broker_id, self._broker_epoch
-        partitions = self._services.replica_manager.asked_for
+        replica_manager = self._services.replica_manager
+        partitions, produces = replica_manager.asked_for, replica_manager.produces
+        waiting_count = produces.delayed_count
         for each, result in zip(wanted, results, strict=True):
             partition = partitions.get(each.topic_partition)
             if (
@@ -77,6 +89,7 @@ class FollowerFetch:
                     follower.log_start_offset if log_start is None else log_start,
                     broker_epoch,
                 )
+        self._acknowledged_count = waiting_count - produces.delayed_count
 
     def may_wait_in(self, reads: FollowerReads, min_bytes: int) -> bool:
         """Whether any record is enough for it, and nothing is held back."""
@@ -87,6 +100,12 @@ class FollowerFetch:
             return True
         reads.look_at_all_next()
         return False
+
+    def gathers(self, reads: FollowerReads, size: int) -> bool:
+        """Whether it waits a moment for those who were acknowledged by it."""
+        return size < GATHERED_SIZE and reads.gathers(
+            self._acknowledged_count, self._services.clock
+        )
 
     def wait_max_ms(self, reads: FollowerReads, wanted_ms: int) -> int:
         """For how long it may wait: not long while it is to name one more."""

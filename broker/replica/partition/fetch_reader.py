@@ -35,6 +35,9 @@ class Again(Protocol):
     def reads(self) -> Any:
         """What its session reads, as `FollowerReads`."""
 
+    def gathers(self, size: int) -> bool:
+        """Whether it waits a moment for more, though there are ``size`` bytes."""
+
     def select(self) -> Sequence[PartitionFetch]:
         """What is to be read now."""
 
@@ -131,6 +134,11 @@ class FetchReader:
             or self.params.max_wait_ms <= 0
             or self.size >= self.params.min_bytes
         )
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether waiting would change anything."""
+        return not self.has_final and bool(self.wanted) and self.params.max_wait_ms > 0
 
     def read(self, may_block: bool = False) -> None:
         """Read on; call again with ``may_block`` when the cold bytes are warm.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.protocol.topic_partition import TopicPartition
 
+from .gathering import Gathering
 from .purgatory import OPERATION, DelayedOperation
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         PartitionFetch,
     )
     from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.runtime.clock import Clock
 
     from .delayed_fetch import Waiter
 
@@ -48,6 +50,7 @@ class FollowerReads:
         "_expected",
         "_expected_until_ms",
         "_full_until_ms",
+        "_gathering",
         "_wanted",
         "changed",
         "waiting",
@@ -60,6 +63,7 @@ class FollowerReads:
         self._expected: set[TopicPartition] = set()
         self.changed: dict[TopicPartition, None] = {}
         self.waiting: DelayedFollowerFetch | None = None
+        self._gathering = Gathering()
 
     def note_change(self, topic_partition: TopicPartition) -> None:
         """There is something to tell, with the next records."""
@@ -68,15 +72,18 @@ class FollowerReads:
     def note_append(self, topic_partition: TopicPartition) -> None:
         """There are records, or something else that does not wait."""
         self.changed[topic_partition] = None
-        if self.waiting is not None:
+        if self._gathering.note_append() and self.waiting is not None:
             self.waiting.wake()
+
+    def gathers(self, acknowledged_count: int, clock: Clock) -> bool:
+        """Whether a fetch waits for more, by which so many were acknowledged."""
+        return self._gathering.begin(acknowledged_count, clock, self._wake)
 
     def expect(self, topic_partition: TopicPartition, now_ms: int) -> None:
         """It is to read one more: let it not wait until it has named that."""
         self._expected.add(topic_partition)
         self._expected_until_ms = now_ms + EXPECTED_MS
-        if self.waiting is not None:
-            self.waiting.wake()
+        self._wake()
 
     def note_named(self, topic_partition: TopicPartition) -> None:
         """It is expected no longer."""
@@ -124,6 +131,7 @@ class FollowerReads:
         find: Callable[[TopicPartition], Partition | None],
     ) -> None:
         """They are told, but for those for whose records there was no room."""
+        self._gathering.end()
         for each, result in zip(read, results, strict=True):
             if not result.records and not result.error_code:
                 partition = find(each.topic_partition)
@@ -132,6 +140,10 @@ class FollowerReads:
                     and partition.view.log_end_offset > each.fetch_offset
                 ):
                     self.changed[each.topic_partition] = None
+
+    def _wake(self) -> None:
+        if self.waiting is not None:
+            self.waiting.wake()
 
 
 class DelayedFollowerFetch(DelayedOperation[TopicPartition]):

@@ -3,8 +3,10 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.handlers.records.fetch import handle_fetch
+from odradek.broker.handlers.records.follower_fetch import GATHERED_SIZE
 from odradek.broker.replica.partition.replication import Replication
 from odradek.broker.replica.waiting.follower_reads import HURRIED_WAIT_MS, LOOK_MS
+from odradek.broker.replica.waiting.gathering import GATHERING_MS
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import FetchRequest, ForgottenTopic
@@ -217,3 +219,58 @@ async def test_who_reads_by_several_sessions_hears_of_it_in_each(
         LedWithAnother(broker, TopicPartition("t", 2))
         await asyncio.sleep(0)
         assert all(each.is_done for each in waiting)
+
+
+async def test_it_waits_for_those_who_were_acknowledged(tmp_path: Path) -> None:
+    async with replicas(tmp_path, durability="none") as broker:
+        follower, answers = await acknowledged_by_it(broker, 2)
+        waiting = follower.ask(*(at(2, each) for each in range(2)))
+        assert all(each.is_done for each in answers)
+        follower.append(0)
+        await asyncio.sleep(0)
+        assert not waiting.is_done
+        follower.append(1)
+        assert set(told(await waiting)) == {0, 1}
+        waiting = follower.ask(*(at(3, each) for each in range(2)))
+        follower.append(0)  # that of acks=1 waited for nobody
+        await asyncio.sleep(0)
+        assert waiting.is_done
+
+
+async def test_it_does_not_wait_long_for_who_does_not_come(tmp_path: Path) -> None:
+    async with replicas(tmp_path, durability="none") as broker:
+        follower, _ = await acknowledged_by_it(broker, 2)
+        waiting = follower.ask(*(at(2, each) for each in range(2)))
+        follower.append(0)
+        broker.clock.advance(GATHERING_MS)
+        await asyncio.sleep(0)
+        assert told(waiting.result())[0] == ([2], 2)
+
+
+async def test_what_is_large_waits_for_nobody(tmp_path: Path) -> None:
+    async with replicas(tmp_path, durability="none") as broker:
+        follower, answers = await acknowledged_by_it(broker, 2)
+        key = TopicPartition("t", 0)
+        large = {key: batch_of(bytes(GATHERED_SIZE))}
+        broker.manager.append_records(large, acks=-1, timeout_ms=1000)
+        answer = follower.ask(*(at(2, each) for each in range(2)))
+        assert all(each.is_done for each in answers)
+        assert told(answer)[0][0] == [2]
+
+
+async def acknowledged_by_it(
+    broker: Replicas, partitions: int
+) -> tuple[Following, list[Any]]:
+    """A follower that has one more record of each; who wrote that waits for it."""
+    await filled(broker, batches=1, partitions=partitions)
+    follower = Following(broker, partitions)
+    follower.begin(*(at(1, each) for each in range(partitions)))
+    waiting = follower.ask()
+    answers = [
+        broker.manager.append_records(
+            {TopicPartition("t", each): batch_of(b"v")}, acks=-1, timeout_ms=1000
+        )
+        for each in range(partitions)
+    ]
+    await waiting
+    return follower, answers

@@ -1,3 +1,6 @@
+import gc
+import weakref
+
 from odradek.broker.replica.partition.fetch_reader import PartitionFetch
 from odradek.broker.replica.waiting.follower_reads import (
     EXPECTED_MS,
@@ -5,7 +8,9 @@ from odradek.broker.replica.waiting.follower_reads import (
     LOOK_MS,
     FollowerReads,
 )
+from odradek.broker.replica.waiting.gathering import GATHERING_MS
 from odradek.protocol.topic_partition import TopicPartition
+from tests.fakes.clock import FakeClock
 
 FIRST, SECOND, UNKNOWN = (TopicPartition("t", each) for each in range(3))
 WANTED = {each: PartitionFetch(each, 7, 100) for each in (FIRST, SECOND)}
@@ -64,3 +69,16 @@ def test_what_is_never_named_is_not_expected_for_ever() -> None:
     reads.expect(FIRST, 1000)
     assert reads.wait_max_ms(1000 + EXPECTED_MS - 1, 500) == HURRIED_WAIT_MS
     assert reads.wait_max_ms(1000 + EXPECTED_MS, 500) == 500
+
+
+def test_a_session_that_is_gone_is_held_by_nobody() -> None:
+    clock, reads = FakeClock(), FollowerReads(WANTED)
+    held = weakref.ref(reads)
+    assert reads.gathers(2, clock)
+    gc.disable()
+    try:
+        del reads
+        clock.advance(GATHERING_MS)
+        assert held() is None
+    finally:
+        gc.enable()
