@@ -126,7 +126,7 @@ class Connection:
 
     @property
     def is_prompt(self) -> bool:
-        """Whether a small request is sent at once, and `take_answer` can be asked.
+        """Whether a small request is sent at once, and `take_frame` can be asked.
 
         Not with TLS, nor when the next request has to log in again first.
         """
@@ -165,15 +165,15 @@ class Connection:
             ConnectionClosed: the broker closed instead of answering.
         """
         frame = self.receive_frame()
-        return self._answer(frame, correlation_id, response_class, version)
+        return self.answer_in(frame, correlation_id, response_class, version)
 
-    def take_answer(
-        self, correlation_id: int, response_class: type[_Response], version: int
-    ) -> _Response | None:
-        """The same without waiting, once some has come; None: not all has, as it seems.
+    def take_frame(self) -> memoryview | None:
+        """`receive_frame` without waiting, once some of it has come.
+
+        None: not all has, as it seems.
 
         Raises:
-            ConnectionClosed, MalformedRequest: as `receive_answer`.
+            ConnectionClosed: there will be none.
         """
         arrived = self._socket.recv(_PEEKED_SIZE, socket.MSG_PEEK)
         end = _SIZE.size
@@ -184,16 +184,16 @@ class Connection:
         frame = memoryview(self._socket.recv(end))
         if len(frame) <= _SIZE.size:
             raise ConnectionClosed("the broker closed the connection")
-        data = frame[_SIZE.size :]
-        return self._answer(data, correlation_id, response_class, version)
+        return frame[_SIZE.size :]
 
-    def _answer(
+    def answer_in(
         self,
         frame: memoryview,
         correlation_id: int,
         response_class: type[_Response],
         version: int,
     ) -> _Response:
+        """The answer to ``correlation_id``, of which it is the frame."""
         answered_id, response = self._decoded(frame, response_class.api_key, version)
         if answered_id != correlation_id:
             raise ConnectionError(f"answer {answered_id}, asked {correlation_id}")

@@ -103,6 +103,11 @@ class FollowerReplicas(Copies):
             str(each.path) == home and each.failure is None for each in directories
         )
 
+    @property
+    def syncs_first(self) -> bool:
+        """Whether no leader is told of what is not on the disk."""
+        return self._replica_manager.bounds_by_durability
+
     async def sync(self, partitions: Sequence[Partition]) -> None:
         """Make durable what they have, where it has to be; see `may_be_told`.
 
@@ -176,7 +181,8 @@ class FollowerReplicas(Copies):
             partition.follow_append(log, now_ms)
         replication.high_watermark = high_watermark
         manager.checkpointer.note_append(len(batch))
-        if partition.raise_high_watermark():
+        own = log.durable_end if manager.bounds_by_durability else log.local.end
+        if log.visibility.raise_to(replication.replicated_end(own)):
             manager.check_all_waiting(partition)
         return True
 

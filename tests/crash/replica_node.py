@@ -245,6 +245,9 @@ class Link:
 
     ask_briefly = ask
 
+    def prompt(self) -> None:
+        """It is asked in full."""
+
     async def _answer(self, handle: Any, request: Any, version: int) -> Any:
         kind = FetchRequest if handle is handle_fetch else ListOffsetsRequest
         read = kind.decode(request.encode(version), version)

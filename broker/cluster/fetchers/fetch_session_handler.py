@@ -44,6 +44,11 @@ class FetchSessionHandler:
         """Whether the next request names all that is wanted."""
         return self._epoch == NEW_SESSION_EPOCH
 
+    @property
+    def has_left_out(self) -> bool:
+        """Whether the leader is to be told of a partition that is not read any more."""
+        return bool(self._forgotten)
+
     def want(self, place: Place, asked: Asked) -> None:
         """Read a partition from there on."""
         if self.wanted.get(place) == asked:

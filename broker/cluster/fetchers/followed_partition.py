@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     FindEnds = Callable[[Asked], Awaitable[tuple[int, int]]]
 
 NO_EPOCH: Final = -1
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
 # The same again and again is not worth a megabyte each second.
 _BACKOFF_MS_MAX: Final = 10_000
 
@@ -89,6 +91,16 @@ class FollowedPartition:
         return not self.is_ended and self._clock.monotonic_ms() >= self._retry_at_ms
 
     @property
+    def is_at_ease(self) -> bool:
+        """Whether it can be asked for without a look at anything else."""
+        return (
+            self.is_open
+            and self.trouble is None
+            and not self.is_ended
+            and not self.partition.has_flush_options
+        )
+
+    @property
     def is_on_disk(self) -> bool:
         """Whether its log must be read from there first, which may take a while."""
         return self._replicas.is_unopened(self.partition)
@@ -112,21 +124,43 @@ class FollowedPartition:
 
     def asked(self) -> Asked | None:
         """What to ask for next; None: what is here is not durable yet."""
-        partition, log = self.partition, self.partition.log
+        partition, log = self.partition, self.partition.view.log
         if not self._replicas.may_be_told(partition):
             if log is None or not log.syncing.is_held:  # as in the end of a move
                 self.note("what it has of its leader cannot be made durable")
             return None
-        return Asked(
-            partition.topic_partition.topic,
-            partition.topic_id,
-            partition.topic_partition.partition,
-            self.leader_epoch,
-            partition.view.log_end_offset,
-            NO_EPOCH if log is None else log.latest_epoch,
-            partition.view.log_start_offset,
-            min(self._settings.size_max, partition.config.segment_bytes),
-        )
+        end, epoch, start = 0, NO_EPOCH, 0
+        if log is not None:
+            end, epoch = log.local.end.offset, log.epochs.latest_epoch
+            start = log.log_start_offset
+        topic, index = partition.topic_partition
+        size_max = min(self._settings.size_max, partition.config.segment_bytes)
+        fields = topic, partition.topic_id, index, self.leader_epoch
+        return _new(Asked, (*fields, end, epoch, start, size_max))
+
+    def take_usual(
+        self,
+        asked: Asked,
+        batches: memoryview | None,
+        high_watermark: int,
+        log_start_offset: int,
+    ) -> bool:
+        """What `take` does with most answers; False: it is for `take`."""
+        partition = self.partition
+        if (
+            self.trouble is not None
+            or self.is_ended
+            or asked.leader_epoch != self.leader_epoch
+            or asked.offset != partition.view.log_end_offset
+        ):
+            return False
+        try:
+            return self._replicas.take_usual(
+                partition, batches, high_watermark, log_start_offset
+            )
+        except (KafkaError, OSError, ValueError) as error:
+            self.note(str(error) or repr(error), is_dear=batches is not None)
+            return True
 
     async def take(
         self, asked: Asked, answer: PartitionData, find_ends: FindEnds

@@ -5,6 +5,10 @@ The next one leaves when what the last has brought is as durable as this broker'
 records have to be: one sync for all. The loop goes on while the channel waits for an
 answer; what it brings is applied there.
 
+Mostly all that an answer says is done where it is read, and the next request leaves
+at once: no task is woken, and nothing is decoded that need not be (`usual_fetches`).
+All else is for the task: what has to be opened, cut, synced first or is refused.
+
 Invariant: a partition that could not be made durable, or waits for its next try, is
 not in the session: what a leader was told once would count on.
 """
@@ -28,6 +32,7 @@ from odradek.protocol.messages.list_offsets import ListOffsetsResponse
 
 from .fetch_session_handler import FetchSessionHandler
 from .leader_requests import end_of, end_request, fetch_request
+from .usual_fetches import NAMED_MAX, UsualFetches, response_of, usual_answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,18 +41,19 @@ if TYPE_CHECKING:
     from odradek.broker.replica.follower_replicas import FollowerReplicas
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
+    from odradek.client.connection import Connection
+    from odradek.protocol.primitives import Buffer
 
-    from .fetch_session_handler import Place
+    from .fetch_session_handler import Place, SessionRequest
     from .fetch_settings import FetchSettings
     from .followed_partition import FollowedPartition
     from .leader_channel import LeaderChannel
     from .leader_requests import Asked
+    from .usual_fetches import UsualAnswer
 
 IDLE_MS: Final = 50
 # What changes without an answer, as the log start does, is told after so long.
 _LOOK_MS: Final = 1_000
-# A request about so many partitions fits into what a socket takes at once.
-_SMALL_COUNT: Final = 100
 _TURN_SIZE: Final = 256 << 10  # bytes of answers that are applied in one turn
 _OUT_OF_STEP = (
     FetchSessionIdNotFound,
@@ -98,6 +104,9 @@ class ReplicaFetcher:
         self._changed: dict[Place, None] = {}
         self._opening: dict[FollowedPartition, asyncio.Task[None]] = {}
         self._look_at_ms = 0
+        self._usual = UsualFetches(self._node_id, self._settings)
+        self._session_id = self._number = 0  # of the usual request that is on its way
+        self._unusual: memoryview | None = None  # an answer that nobody has taken
 
     @property
     def is_idle(self) -> bool:
@@ -201,13 +210,8 @@ class ReplicaFetcher:
     async def _fetch(self) -> bool:
         session = self._session
         is_full, said = session.is_full, session.next_request()
-        request = fetch_request(
-            self._node_id, self._broker_epoch(), said, self._settings
-        )
-        is_small = len(said.named) + len(said.forgotten) <= _SMALL_COUNT
-        ask = self._channel.ask_briefly if is_small else self._channel.ask
         try:
-            response = await ask(request, FetchResponse, self._timeout_s)
+            response = await self._ask(said)
             raise_for(response.error_code)
         except _OUT_OF_STEP as error:
             session.lost(is_known=not isinstance(error, FetchSessionIdNotFound))
@@ -222,6 +226,100 @@ class ReplicaFetcher:
         self._note(None)
         await self._take(response)
         return True
+
+    async def _ask(self, said: SessionRequest) -> FetchResponse:
+        """The answer; or, if what is usual was done already, that to the last of many.
+
+        Raises:
+            OSError, KafkaError, MalformedRequest: as `LeaderChannel.ask`.
+        """
+        channel, broker_epoch = self._channel, self._broker_epoch()
+        connection = channel.prompt()
+        if connection is not None:
+            request = self._usual.request(connection, broker_epoch, said)
+            if request is not None:
+                return await self._converse(connection, said, request)
+        whole = fetch_request(self._node_id, broker_epoch, said, self._settings)
+        is_small = len(said.named) + len(said.forgotten) <= NAMED_MAX
+        ask = channel.ask_briefly if is_small else channel.ask
+        return await ask(whole, FetchResponse, self._timeout_s)
+
+    # What is usual
+
+    async def _converse(
+        self, connection: Connection, said: SessionRequest, request: bytes
+    ) -> FetchResponse:
+        """Fetch, while nothing is special. Returns what of an answer is to be done."""
+        self._session_id, self._number, self._unusual = *said[:2], None
+        left: list[UsualAnswer] = []
+
+        def go_on(frame: memoryview) -> bytes | None:
+            found = usual_answers(frame, self._number, self._session_id)
+            if found is None:
+                self._unusual = frame
+                return None
+            if self.trouble is not None:
+                self._note(None)
+            left.extend([each for each in found if not self._take_usual(each)])
+            if left or not connection.is_prompt or not self._decide_at_once():
+                return None
+            self._session.took(self._session_id)
+            said = self._session.next_request()
+            self._session_id, self._number = said[:2]
+            request = self._usual.request(connection, self._broker_epoch(), said)
+            assert request is not None, said
+            return request
+
+        frame = await self._channel.converse(
+            connection, request, go_on, self._timeout_s
+        )
+        frame = frame or self._unusual
+        if frame is None:
+            return response_of(self._session_id, left)
+        version = self._usual.version_of(connection)
+        return connection.answer_in(frame, self._number, FetchResponse, version)
+
+    def _take_usual(self, answer: UsualAnswer) -> bool:
+        """Apply what an answer says of a partition; False: it is not that simple."""
+        place, batches = answer[:2], answer.batches
+        followed, asked = self._followed.get(place), self._session.wanted.get(place)
+        if followed is None or asked is None:
+            return True
+        try:
+            if not followed.take_usual(
+                asked, batches, answer.high_watermark, answer.log_start_offset
+            ):
+                return False
+        except Exception as error:  # the others of this leader go on
+            self._note_bug(followed, error, batches)
+        self._changed[place] = None
+        if batches is not None:
+            self._count(followed, len(batches))
+        return True
+
+    def _decide_at_once(self) -> bool:
+        """Decide what to ask, unless something has to be waited for, or looked at."""
+        session = self._session
+        if (
+            session.has_left_out
+            or len(self._changed) > NAMED_MAX
+            or self._clock.monotonic_ms() >= self._look_at_ms
+            or self._replicas.syncs_first
+            or self._throttle.is_on
+        ):
+            return False
+        changed = [self._followed[place] for place in self._changed]
+        for each in changed:
+            if not each.is_at_ease:
+                return False
+        for each in changed:
+            asked = each.asked()
+            assert asked is not None, each.place
+            session.want(each.place, asked)
+        self._changed.clear()
+        return True
+
+    # All else
 
     async def _take(self, response: FetchResponse) -> None:
         """Apply an answer; what it says nothing of is asked for as before."""
@@ -238,12 +336,18 @@ class ReplicaFetcher:
                 try:
                     await followed.take(wanted, answer, self._ends)
                 except Exception as error:  # the others of this leader go on
-                    self._bugs.record(f"a replica of {wanted.topic}", error)
-                    followed.note(repr(error), is_dear=bool(answer.records))
+                    self._note_bug(followed, error, answer.records)
                 size += len(answer.records or b"")
                 if size >= _TURN_SIZE or answer.diverging_epoch.epoch >= 0:
                     size = 0
                     await asyncio.sleep(0)  # others get a turn between megabytes
+
+    def _note_bug(
+        self, followed: FollowedPartition, error: Exception, batches: Buffer | None
+    ) -> None:
+        place = followed.partition.topic_partition
+        self._bugs.record(f"a replica of {place.topic}", error)
+        followed.note(repr(error), is_dear=bool(batches))
 
     def _count(self, followed: FollowedPartition, size: int) -> None:
         throttle, place = self._throttle, followed.partition.topic_partition

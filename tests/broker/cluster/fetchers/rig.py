@@ -1,6 +1,7 @@
 """A broker that follows another one, whose log a test makes and changes as it likes."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from odradek.broker.cluster.fetchers.fetch_settings import fetch_settings
 from odradek.broker.cluster.fetchers.followed_partition import FollowedPartition
@@ -14,7 +15,13 @@ from odradek.broker.replica.decisions import Decisions
 from odradek.broker.replica.follower_replicas import FollowerReplicas
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import LeaderAndIsr
+from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_response,
+)
 from odradek.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -37,8 +44,30 @@ BROKER_EPOCH = 77
 _EARLIEST = -2
 
 
+SESSION_ID, _VERSION = 9, 18
+
+
+class FakeConnection:
+    """What a prompt channel sends on."""
+
+    client_id = "odradek"
+    api_versions: ClassVar = {FetchRequest.api_key: (4, _VERSION)}
+    is_prompt = True
+
+    def answer_in(
+        self, frame: memoryview, number: int, response_class: Any, version: int
+    ) -> Any:
+        answered, response = decode_response(frame, response_class, version)
+        assert (answered, version) == (number, _VERSION)
+        return response
+
+
 class FakeLeader:
-    """Answers for one partition, as a channel to its leader does."""
+    """Answers for one partition, as a channel to its leader does.
+
+    With a ``connection`` it keeps a session, and bytes are spoken in it; ``meanwhile``
+    is what happens before each answer.
+    """
 
     def __init__(self, epoch: int) -> None:
         self.log = SourceLog()
@@ -47,6 +76,9 @@ class FakeLeader:
         self.code = 0
         self.error: Exception | None = None
         self.requests: list[FetchRequest] = []
+        self.connection: FakeConnection | None = None
+        self.meanwhile: Callable[[], object] = lambda: None
+        self._wanted: tuple[bytes, Any] | None = None  # what the session reads
         self.is_closed = False
 
     def append(self, *values: bytes, epoch: int, offset: int | None = None) -> None:
@@ -58,15 +90,45 @@ class FakeLeader:
         return self.requests[-1].topics[0].partitions[0].fetch_offset
 
     async def ask(self, request: Any, response_class: Any, timeout_s: float) -> Any:
+        self.meanwhile()
         if self.error is not None:
             raise self.error
         if isinstance(request, ListOffsetsRequest):
             return self._ends(request)
+        return self._fetched(request)
+
+    def _fetched(self, request: FetchRequest) -> FetchResponse:
         self.requests.append(request)
-        ((topic, wanted),) = [(x, y) for x in request.topics for y in x.partitions]
-        answer = self._answer(wanted)
-        found = FetchableTopicResponse(topic_id=topic.topic_id, partitions=[answer])
-        return FetchResponse(responses=[found])
+        named = [(x.topic_id, y) for x in request.topics for y in x.partitions]
+        if named or request.forgotten_topics_data or self.connection is None:
+            self._wanted = named[0] if named else None
+        responses = []
+        if self._wanted is not None:
+            topic_id, wanted = self._wanted
+            answer = self._answer(wanted)
+            responses = [FetchableTopicResponse(topic_id=topic_id, partitions=[answer])]
+        session_id = 0 if self.connection is None else SESSION_ID
+        return FetchResponse(session_id=session_id, responses=responses)
+
+    def prompt(self) -> Any:
+        return self.connection
+
+    async def converse(
+        self,
+        connection: Any,
+        request: bytes | None,
+        go_on: Callable[[memoryview], bytes | None],
+        timeout_s: float,
+    ) -> None:
+        while request is not None:
+            self.meanwhile()
+            if self.error is not None:
+                raise self.error
+            frame = memoryview(request)[4:]
+            header, position = decode_request_header(frame)
+            read, _ = decoder(FetchRequest, header.api_version)(frame, position)
+            answer = encode_response(self._fetched(read), _VERSION, read.session_epoch)
+            request = go_on(memoryview(b"".join(map(bytes, answer)))[4:])
 
     ask_briefly = ask
 

@@ -13,6 +13,7 @@ import pytest
 from odradek.broker.cluster.fetchers.leader_channel import LeaderChannel
 from odradek.client.address import Address
 from odradek.client.connection import Connection, ConnectionClosed
+from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.brokers import EnvelopeRequest, EnvelopeResponse
 from tests.client.test_connection import api_versions
 from tests.patience import PATIENCE_S
@@ -185,4 +186,105 @@ async def test_who_is_cancelled_listens_no_more(leader: Leader) -> None:
     with pytest.raises(asyncio.CancelledError):
         await asked
     assert not asyncio.get_running_loop().remove_reader(descriptor)
+    channel.close()
+
+
+class Talk:
+    """What is said on a channel: so many questions, each by its number."""
+
+    def __init__(self, channel: Channel, count: int) -> None:
+        self._channel, self._count = channel, count
+        self.answered: list[int] = []
+
+    def question(self) -> bytes:
+        number = len(self.answered) + 100
+        return encode_request(EnvelopeRequest(), 0, number, "odradek")
+
+    def go_on(self, frame: memoryview) -> bytes | None:
+        (number,) = struct.unpack_from(">i", frame)
+        self.answered.append(number)
+        return self.question() if len(self.answered) < self._count else None
+
+    async def run(self, timeout_s: float = PATIENCE_S) -> int | None:
+        """The size of an answer that was too large, if there was one."""
+        connection = self._channel.prompt()
+        assert connection is not None
+        found = await self._channel.converse(
+            connection, self.question(), self.go_on, timeout_s
+        )
+        return None if found is None else len(found)
+
+
+async def test_one_question_follows_from_the_answer_to_the_other(
+    leader: Leader,
+) -> None:
+    leader.sizes = [SMALL] * 7
+    channel = Channel(leader)
+    assert channel.prompt() is None  # it is not connected
+    assert await channel.sizes() == SMALL
+    talk = Talk(channel, 5)
+    jobs = channel.job_count
+    while len(talk.answered) < 5:  # one that comes in two pieces is the thread's
+        if await talk.run() is not None:
+            talk.answered.append(0)
+            channel.job_count = jobs
+    assert [each or 100 + number for number, each in enumerate(talk.answered)] == [
+        100,
+        101,
+        102,
+        103,
+        104,
+    ]
+    assert await channel.sizes() == SMALL
+    assert leader.opened_count == 1
+    channel.close()
+
+
+async def test_a_large_answer_in_between_is_returned(leader: Leader) -> None:
+    leader.sizes = [SMALL, LARGE, SMALL]
+    channel = Channel(leader)
+    assert await channel.sizes() == SMALL
+    talk = Talk(channel, 5)
+    found = await talk.run()
+    assert found is not None
+    assert found > LARGE
+    assert not talk.answered
+    assert await channel.sizes() == SMALL
+    assert leader.opened_count == 1
+    channel.close()
+
+
+async def test_who_cannot_go_on_hangs_up(leader: Leader) -> None:
+    leader.sizes = [SMALL, SMALL, SMALL]
+    channel = Channel(leader)
+    assert await channel.sizes() == SMALL
+    talk = Talk(channel, 5)
+
+    def fail(frame: memoryview) -> bytes | None:
+        raise IndexError("a bug")
+
+    talk.go_on = fail  # type: ignore[method-assign]
+    with contextlib.suppress(IndexError):  # or the thread has it, which asks nobody
+        await talk.run()
+        channel._close()
+    assert channel.prompt() is None
+    assert await channel.sizes() == SMALL
+    channel.close()
+
+
+async def test_patience_is_for_each_answer(leader: Leader) -> None:
+    leader.sizes = [SMALL]
+    channel = Channel(leader)
+    assert await channel.sizes() == SMALL
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[memoryview | None] = loop.create_future()
+    channel._sent_s = loop.time() + PATIENCE_S  # behind the one of the first
+    channel._be_late(answered, PATIENCE_S)
+    assert not answered.done()
+    assert channel._late is not None
+    channel._late.cancel()
+    channel._sent_s = loop.time() - PATIENCE_S
+    channel._be_late(answered, 0)
+    with pytest.raises(TimeoutError):
+        await answered
     channel.close()
