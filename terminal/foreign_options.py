@@ -207,6 +207,14 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "--key-decoder-class": "keys are shown as text, or as records of the"
         " broker's own topics with --offsets-decoder and the others",
     },
+    "pipeline export": {
+        "--topic": "write the topic by itself, as in 'odradek {} orders ./orders'",
+        "-t": "write the topic by itself, as in 'odradek {} orders ./orders'",
+        "--table": "write it behind the topic, as in 'odradek {} orders ./orders'",
+        "--path": "write it behind the topic, as in 'odradek {} orders ./orders'",
+        "--from-beginning": "it begins there, unless --from says otherwise"
+        + _LEAVE_OUT,
+    },
     "cluster": {
         "--status": "'odradek cluster describe' shows it" + _LEAVE_OUT,
         "--replication": "'odradek cluster describe' shows it" + _LEAVE_OUT,

@@ -112,7 +112,8 @@ def _run(
     except JobError as error:
         return fail(_COMMAND, FAILED, error)
     except OSError as error:
-        said = f"{error.filename or ''} {error.strerror}".strip()
+        where = f"{error.filename}: " if error.filename else ""
+        said = f"{where}{error.strerror}"
         return fail(_COMMAND, FAILED, said if error.strerror else error)
     progress.done(
         "compact",

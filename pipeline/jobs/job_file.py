@@ -91,7 +91,9 @@ def read_job_file(
         content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise JobError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise JobError(f"{path}: it is not text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise JobError(f"{path}: {error}") from None
     source = content.setdefault("source", {})
     if isinstance(source, dict):

@@ -12,6 +12,7 @@ CLUSTER = ["--bootstrap-server", "--command-config", "--count"]
         ("consume", "--from-begining", "it begins there"),
         ("topic create", "--topic", "as in 'odradek topic create orders'"),
         ("config alter", "--entity-type", "as in 'odradek config alter topic orders'"),
+        ("pipeline export", "--topic", "as in 'odradek pipeline export orders ./"),
         ("config show", "--entity-type", ""),
         ("group list", "--zookeeper", "there is no ZooKeeper"),
         ("consume", "-b", "--bootstrap-server HOST:PORT names a broker"),

@@ -30,6 +30,10 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compact.command([str(tmp_path)]) == 1
     assert "is not a table" in capsys.readouterr().err
+    file = tmp_path / "rows.txt"
+    file.touch()
+    assert compact.command([str(file)]) == 1
+    assert f"{file}: Not a directory" in capsys.readouterr().err
     assert compact.command([str(tmp_path), "--catalog", "x"]) == 2
     assert "write it like" in capsys.readouterr().err
     with pytest.raises(SystemExit):

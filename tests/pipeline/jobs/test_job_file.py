@@ -38,6 +38,13 @@ def test_what_an_editor_on_windows_writes(tmp_path: Path) -> None:
     assert read_job_file(path) == usual
 
 
+def test_what_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text(SMALLEST, encoding="utf-16")
+    with pytest.raises(JobError, match="it is not text in UTF-8"):
+        read_job_file(path)
+
+
 def test_all_sections(tmp_path: Path) -> None:
     text = """
 name = "all"
