@@ -16,7 +16,7 @@ from tests.clients.adapters import Confluent
 from tests.fuzz.frames import hostile_frames
 from tests.patience import PATIENCE_S
 
-FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 1_000
+FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 3_000
 LOOPS = {"uvloop": 1, "asyncio": 2}  # each meets frames of its own
 GROWTH_MAX_BYTES = 96 << 20
 PING_ID = 0x7EA5E
