@@ -46,6 +46,8 @@ settings.load_profile("odradek")
 # Property tests try so many times their examples; 0.1 is a tenth of them.
 EXAMPLES_FACTOR = float(os.environ.get("ODRADEK_EXAMPLES", "1"))
 EXAMPLES_MIN = 5
+# Of a few examples, so many may be thrown away that all of them together are sound.
+JUDGED_BY_MANY = [HealthCheck.filter_too_much, HealthCheck.data_too_large]
 MULTIPLIED: set[object] = set()
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
@@ -143,7 +145,12 @@ def _multiply_examples(item: pytest.Item) -> None:
         MULTIPLIED.add(owner)
         least = min(found.max_examples, EXAMPLES_MIN)
         examples = max(round(EXAMPLES_FACTOR * found.max_examples), least)
-        setattr(owner, name, settings(found, max_examples=examples))
+        changed = settings(
+            found,
+            max_examples=examples,
+            suppress_health_check=[*found.suppress_health_check, *JUDGED_BY_MANY],
+        )
+        setattr(owner, name, changed)
 
 
 def pytest_sessionstart() -> None:
