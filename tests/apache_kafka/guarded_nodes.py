@@ -29,10 +29,11 @@ from odradek.protocol.messages.topics import (
     CreateTopicsResponse,
 )
 from odradek.protocol.schema import RESPONSES, Request
-from tests.apache_kafka.node import KafkaNode, free_ports
+from tests.apache_kafka.node import KafkaNode
 from tests.broker_process import running_broker
 from tests.fakes.requests_by_name import request_of
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.wire_compare import error_codes
 
 ROOT = "root"

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from odradek.protocol.uuids import random_uuid, to_text
-from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, free_ports
+from tests.apache_kafka.node import CLUSTER_ID, KafkaNode
+from tests.ports import free_ports
 
 
 class KafkaBroker(KafkaNode):

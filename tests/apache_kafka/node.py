@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from tests.broker_process import ended
 from tests.client.live import connected, wait_until
 from tests.java_archive import archive_options
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 FORMATTED = jars.HERE / "target" / "formatted"
@@ -189,11 +189,3 @@ def train(java_options: list[str]) -> None:
         consumer.commit()
         consumer.close()
         node.stop()
-
-
-def free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

@@ -7,9 +7,10 @@ from pathlib import Path
 from odradek.client.address import Address
 from odradek.client.cluster import Cluster
 from odradek.client.scram import Mechanism, set_password
-from tests.apache_kafka.node import KafkaNode, free_ports
+from tests.apache_kafka.node import KafkaNode
 from tests.authority import Authority
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.tokens import Issuer
 
 PASSWORD = 'open, "sesame" = ä'

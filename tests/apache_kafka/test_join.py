@@ -11,10 +11,11 @@ import pytest
 from confluent_kafka import TopicPartition, admin
 
 from tests.apache_kafka.jars import run_tool
-from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, free_ports, running_kafka
+from tests.apache_kafka.node import CLUSTER_ID, KafkaNode, running_kafka
 from tests.broker_process import BrokerProcess
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.sampling import sampled, sampled_rows
 
 US = 2

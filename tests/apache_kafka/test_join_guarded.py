@@ -16,7 +16,6 @@ from odradek.client.security.options import read_security
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.schema import RESPONSES
 from tests.apache_kafka.java_client import JavaClient
-from tests.apache_kafka.node import free_ports
 from tests.apache_kafka.spread import BROKERS, OPTIONS, OTHER, Spread, name_at
 from tests.apache_kafka.test_join import US
 from tests.apache_kafka.test_join_groups import QUICK_BEATS, shared
@@ -25,6 +24,7 @@ from tests.broker_process import BrokerProcess
 from tests.client.live import wait_until
 from tests.fakes.requests_by_name import request_of
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.share_member import ShareAdmin
 from tests.wire_compare import error_codes
 

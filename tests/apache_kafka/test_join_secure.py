@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.apache_kafka.node import KafkaNode, free_ports
+from tests.apache_kafka.node import KafkaNode
 from tests.apache_kafka.test_join import (
     COUNT,
     OPTIONS,
@@ -19,6 +19,7 @@ from tests.apache_kafka.test_join import (
 from tests.authority import Authority
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 
 pytestmark = pytest.mark.long
 

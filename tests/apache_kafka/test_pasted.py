@@ -15,8 +15,8 @@ import pytest
 from odradek.broker.cli.snippets.snippets import CLIENTS
 from tests.apache_kafka import jars
 from tests.broker_process import BrokerProcess
-from tests.docs.session import free_ports
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 
 KCAT = """\
 #!{python}
@@ -100,7 +100,7 @@ def walk(
 def printed(walk: Walk) -> dict[str, str]:
     """What is said of clients, with a secure broker that runs."""
     broker = walk.broker
-    broker.port = next(iter(free_ports()))
+    broker.port = free_ports(1)[0]
     if walk.way == SERVE:
         broker.options = ["--secure"]
         broker.start()

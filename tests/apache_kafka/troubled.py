@@ -16,12 +16,13 @@ from pathlib import Path
 from confluent_kafka import admin
 
 from tests.apache_kafka.kafka_broker import KafkaBroker
-from tests.apache_kafka.node import KafkaNode, free_ports
+from tests.apache_kafka.node import KafkaNode
 from tests.apache_kafka.test_join import Joined
 from tests.broker_process import BrokerProcess
 from tests.client.live import wait_until
 from tests.fakes.one_way_proxy import FROM, TO, OneWayProxy
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 
 KAFKA = 1
 ALL_OURS, MIXED, ALL_THEIRS = (2, 3, 4), (KAFKA, 2, 3), (11, 12, 13)

@@ -6,11 +6,9 @@ may have that one. What the page starts with ``odradek serve`` is left running.
 
 import contextlib
 import os
-import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -18,10 +16,9 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, Block, commands
 from tests.patience import PATIENCE_S
+from tests.ports import free_ports
 from tests.testing.inner import WITHOUT_HYPOTHESIS
 
-# Below those that systems give to connections, so that none of these is in the way.
-PORTS = range(20_000, 32_000)
 SERVES = re.compile(r"^(?:make serve|(?:\w+=\S+ )*odradek serve)\b([^&|]*)&?$")
 # Other ports of the pages, beside that of the broker.
 STANDARD_PORTS = ("9092", "9404")
@@ -60,7 +57,7 @@ class Session:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ports = dict(zip(STANDARD_PORTS, free_ports(), strict=False))
+        self.ports = dict(zip(STANDARD_PORTS, free_ports(2), strict=True))
 
     def run(self, blocks: Iterable[Block]) -> str:
         """What all of it printed.
@@ -154,15 +151,3 @@ def _serves(block: Block) -> bool:
 def _behind(found: re.Match[str]) -> str:
     command = found[0].rstrip("& ").replace("make serve", "odradek serve")
     return f"serve_behind env {command}"
-
-
-def free_ports() -> Iterable[int]:
-    """Ports on which nobody listens."""
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as tried:
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        yield port
