@@ -44,6 +44,9 @@ def test_a_task_says_what_its_machine_lacks(place: Place, topic: str) -> None:
     fill(place, topic)
     given = ["--bootstrap-server", place.address]
     once = ["--conf", "spark.task.maxFailures=1"]  # nor is it tried elsewhere
+    # And each of the two executors has some, of one core each.
+    once += ["--conf", "spark.scheduler.minRegisteredResourcesRatio=1"]
+    once += ["--min-partitions", "4"]
     table = str(place.hidden / topic)
     (unseen,) = place.run(["export", topic, table, *given, *once])
     assert unseen.code == 1
