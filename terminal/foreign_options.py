@@ -7,6 +7,7 @@ when a command has met an option that it does not know.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from .spelling import did_you_mean
@@ -227,10 +228,17 @@ def instead(command: str, option: str, known: Collection[str]) -> str:
     """What to type for an ``option`` of another tool; empty where we do not know it.
 
     It may be misspelt, where no option that is ``known`` to the command is as near.
+    Not every action of a command has the options that are there in place of it.
     """
     advice = {**_OPTIONS.get(command.split()[0], {}), **_OPTIONS.get(command, {})}
+    advice = {each: text for each, text in advice.items() if _is_for(text, known)}
     if _OF_A_CLUSTER.issubset(known):
         advice |= _OF_CLUSTERS
     if option not in advice and option.startswith("--"):
         option = did_you_mean(option, [*known, *advice], _NEAR) or ""
     return advice.get(option, "").format(command) if option not in known else ""
+
+
+def _is_for(advice: str, known: Collection[str]) -> bool:
+    """Whether all options are known that it names, but those of other commands."""
+    return set(re.findall(r"--[a-z-]+", re.sub("'.*?'", "", advice))).issubset(known)

@@ -30,3 +30,8 @@ def test_an_option_of_another_tool(command: str, option: str, advice: str) -> No
 def test_a_broker_is_named_only_where_a_command_asks_one() -> None:
     assert instead("serve", "--broker-list", ["--port"]) == ""
     assert instead("serve", "--override", ["--port"])
+
+
+def test_what_an_action_has_not_is_no_advice() -> None:
+    assert instead("group list", "--all-groups", CLUSTER) == ""
+    assert instead("group describe", "--all-groups", [*CLUSTER, "--all"])
