@@ -45,6 +45,8 @@ def main() -> None:
     else:
         (now,) = time_all(args, [ROOT])
         text = _alone(now)
+    if not now:
+        sys.exit("Nothing was timed: no hot path ran to its end.")
     print(text)
     if args.markdown:
         replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
