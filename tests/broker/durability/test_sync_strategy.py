@@ -133,6 +133,17 @@ def test_names_and_small_files_come_after_the_bytes() -> None:
     assert [ticket.run_count for ticket in tickets[:4]] == [1, 1, 1, 0]
 
 
+def test_a_checkpoint_of_few_logs_writes_nothing_of_strangers() -> None:
+    disk = FakeDisk(file_ms=5, file_system_ms=0.1)
+    chosen = strategy(disk)
+    for _ in range(10):
+        tickets = [FakeTicket(disk, [DirtyFile(), DirtyFile()]) for _ in range(3)]
+        for ticket in tickets:
+            ticket.is_plain, ticket.snapshots = False, {1: b"x"}
+        chosen.sync([*tickets, *disk.tickets(1)])
+    assert (disk.file_syncs, disk.file_system_syncs) == (70, 0)
+
+
 def test_many_with_small_files_are_synced_by_two_calls() -> None:
     disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
     tickets = disk.tickets(8)
