@@ -153,8 +153,7 @@ class FetchExecutor:
 
             follower = DelayedFollowerFetch(reader.params, again, waiter, self._again)
             again.reads.keep_all(reader.wanted)
-            key = reader.wanted[0].topic_partition
-            fetches.watch(follower, (key,), reader.params.max_wait_ms)
+            fetches.keep(follower, reader.params.max_wait_ms)
             return parked
         if fetches.join(reader, waiter):
             return parked

@@ -296,11 +296,10 @@ class Partition:
         host, replication = self._host, self.replication
         if replication is not None:
             replication.note_append()
-        if not host.bounds_by_durability:
-            if replication is None:
-                log.visibility.raise_to_end()
-            else:
-                self.raise_high_watermark()
+        if not host.bounds_by_durability and replication is None:
+            log.visibility.raise_to_end()
+            host.check_waiting(self)
+        elif not host.bounds_by_durability and self.raise_high_watermark():
             host.check_waiting(self)
         elif self.log_end_fetch_count:
             host.check_log_end_fetches(self)

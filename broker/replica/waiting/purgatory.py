@@ -146,6 +146,15 @@ class Purgatory(Generic[K]):
         if self.watched_count - self._live_watch_count > self._purge_interval:
             self.purge()
 
+    def keep(self, operation: DelayedOperation[K], timeout_ms: int) -> None:
+        """Keep ``operation`` until its deadline: no check is for it."""
+        if timeout_ms <= 0:
+            self._expire(operation)
+            return
+        operation._purgatory = self
+        self.delayed_count += 1
+        self._add_deadline(operation, timeout_ms)
+
     def check(self, key: K) -> int:
         """Let the operations that watch ``key`` look again. How many completed."""
         operations = self._watchers.pop(key, None)
@@ -190,6 +199,9 @@ class Purgatory(Generic[K]):
         """Complete everything that waits, with what there is, and stop the timer."""
         for key in list(self._watchers):
             self.complete_all(key)
+        for bucket in list(self._buckets.values()):
+            for operation in list(bucket):
+                operation.force_complete()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

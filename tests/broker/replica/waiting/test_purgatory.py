@@ -191,6 +191,23 @@ def test_complete_all_completes_whatever_waits() -> None:
     assert (operation.completions, operation.expirations) == (1, 0)
 
 
+def test_what_is_kept_is_for_no_check_and_ends_at_its_deadline() -> None:
+    clock = FakeClock()
+    waits = purgatory(clock)
+    kept, closed = Waiting({"a"}, "a"), Waiting({"a"}, "a")
+    waits.keep(kept, 100)
+    assert (waits.delayed_count, waits.watched_count) == (1, 0)
+    assert not waits.check("a")
+    clock.advance(200)
+    waits.keep(closed, 100)
+    waits.close()
+    assert (kept.completions, kept.expirations, waits.delayed_count) == (1, 1, 0)
+    assert (closed.completions, closed.expirations) == (1, 0)
+    at_once = Waiting(set(), "a")
+    waits.keep(at_once, 0)
+    assert (at_once.expirations, waits.delayed_count, clock.timer_count) == (1, 0, 0)
+
+
 def test_close_completes_everything_and_stops_the_timer() -> None:
     clock = FakeClock()
     waits = purgatory(clock)
