@@ -380,9 +380,10 @@ class _Loader:
             file.close()
         self._epochs.flush()
         if not self._was_clean:
-            self._write_snapshot(end)
-        if self._has_new_names or not self._was_clean:
+            self._write_snapshot(end)  # and syncs the directory
+        elif self._has_new_names:
             self._files.sync_directory(self._directory)
+        if self._has_new_names or not self._was_clean:
             self._files.sync_directory(self._directory.parent)
         unsynced = Unsynced()
         if self._files.exists(snapshot_path(self._directory, end)):
