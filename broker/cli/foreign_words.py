@@ -5,6 +5,8 @@ Spelling does not help with these: the word that looks like them is another one.
 
 from __future__ import annotations
 
+from odradek.terminal.spelling import did_you_mean
+
 _SERVE = "'odradek serve' starts a broker"
 _STOP = "a broker stops at Ctrl-C, or when its process gets SIGTERM (kill)"
 _OF_WHAT = "say of what first, as in 'odradek topic {}'"
@@ -102,4 +104,7 @@ def advice(word: str) -> str:
     if word.startswith("-"):
         return f"options come behind a command: odradek COMMAND {word}"
     tool = word.removesuffix(".sh").removesuffix(".bat")
-    return _TOOLS.get(tool) or _ADVICE.get(word, "")
+    if known := _TOOLS.get(tool) or _ADVICE.get(word):
+        return known
+    meant = did_you_mean(tool, _TOOLS, 0.8) if "-" in tool else None
+    return f"in place of {meant}, {_TOOLS[meant]}" if meant else ""

@@ -27,6 +27,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][\w-]+")
         (["start"], "'odradek serve' starts a broker"),
         (["--bootstrap-server", "a:1", "topic"], "odradek COMMAND --bootstrap-server"),
         (["kafka-topics.sh", "--list"], "'odradek topic' does that"),
+        (["kafka-topic.sh"], "; in place of kafka-topics, 'odradek topic' does that"),
         (["kafka-storage.bat", "format"], "no directory has to be formatted"),
     ],
 )
@@ -41,7 +42,7 @@ def test_who_comes_from_another_tool_is_told_what_to_type(
 
 def test_none_of_these_words_is_a_command() -> None:
     assert not (ADVICE.keys() | TOOLS.keys()) & BUILT_IN.keys()
-    assert advice("something") == ""
+    assert advice("something") == advice("kafka-something") == ""
 
 
 def test_what_is_said_is_there() -> None:
