@@ -19,6 +19,7 @@ from odradek.storage.opening.loader import Surroundings, create_log
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_config import LogConfig
 from odradek.storage.values.log_read import FetchIsolation, TimestampOffset
+from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import NOW_MS, FakeCommitter, batch_of
 
@@ -91,6 +92,21 @@ def test_without_commit_it_follows_the_log_end() -> None:
     assert (led.view.high_watermark, host.calls) == (1, ["check"])
     host.committer.sync()
     assert host.calls == ["check", "record", "check all"]
+
+
+@pytest.mark.parametrize(("in_sync", "calls"), [((1, 2), []), ((1,), ["check"])])
+def test_an_append_that_moves_nothing_wakes_nobody(
+    in_sync: tuple[int, ...], calls: list[str]
+) -> None:
+    host = FakeHost(bounds_by_durability=False)
+    host.cluster = FakeCluster()
+    led = partition(host)
+    led.make_leader(led_by(1, *in_sync, leader_epoch=4))
+    append(led, acks=1)
+    assert (host.calls, led.view.high_watermark) == (calls, len(calls))
+    led.log_end_fetch_count = 1
+    append(led, acks=1)
+    assert host.calls[len(calls) :] == (calls or ["check log end"])
 
 
 def test_it_does_not_rise_before_the_partition_is_known_to_be_written() -> None:

@@ -64,16 +64,6 @@ def test_the_high_watermark_waits_for_all_in_sync() -> None:
     assert led.fetch(3, 1) == 5, "it never falls"
 
 
-def test_an_append_that_moves_nothing_wakes_nobody() -> None:
-    led = Led(1, 2, size=1)
-    assert led.host.calls == []
-    led.partition.log_end_fetch_count = 1
-    append(led.partition, acks=1)
-    assert led.host.calls == ["check log end"]
-    led = Led(1, size=1)  # with nobody in sync but us it moves at once
-    assert (led.host.calls, led.partition.view.high_watermark) == (["check"], 1)
-
-
 def test_with_commit_it_waits_for_our_own_disk_too() -> None:
     led = Led(1, 2, size=2, durability=True)
     assert led.fetch(2, 2) == 0
