@@ -19,16 +19,24 @@ _SILENT = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
 Train = Callable[[list[str]], None]
 
 
-def archive_options(name: str, of: str, train: Train) -> list[str]:
+def archive_options(name: str, of: str, train: Train, run: str = "") -> list[str]:
     """The options with which Java uses the archive of a program; none without Java's.
 
-    ``of`` is all that the classes come from: another text is another archive.
+    ``of`` is all that the classes come from: another text is another archive. Where one
+    run gains no more than the archive takes to make, it says which ``run`` it is: the
+    first that asks goes without, and the next makes it.
     """
     FOLDER.mkdir(exist_ok=True)
     digest = hashlib.sha256(f"{_java_version()}\n{of}".encode()).hexdigest()[:16]
     archive = FOLDER / f"{name}-{digest}.jsa"
     with (FOLDER / f"{name}.lock").open("w") as lock:  # one process makes it
         fcntl.flock(lock, fcntl.LOCK_EX)
+        if run and not archive.exists():
+            first = archive.with_suffix(".jsa.first")
+            if not first.exists():
+                first.write_text(run)
+            if first.read_text() == run:
+                return []
         if not archive.exists():
             for old in FOLDER.glob(f"{name}-*.jsa*"):
                 old.unlink()

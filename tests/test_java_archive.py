@@ -34,3 +34,14 @@ def test_java_that_makes_none_goes_without(trained: list[list[str]]) -> None:
     assert archive_options("spark", "jars", trained.append) == []
     assert archive_options("spark", "jars", trained.append) == []
     assert len(trained) == 1
+
+
+def test_the_first_run_goes_without_where_one_gains_nothing(
+    trained: list[list[str]],
+) -> None:
+    assert archive_options("spark", "jars", trained.append, "first") == []
+    assert archive_options("spark", "jars", trained.append, "first") == []
+    assert trained == []
+    archive_options("spark", "jars", trained.append, "second")
+    archive_options("spark", "other jars", trained.append, "second")
+    assert len(trained) == 1

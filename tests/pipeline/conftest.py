@@ -43,10 +43,13 @@ def skip_or_fail(reason: str | None) -> None:
 
 
 @pytest.fixture(scope="package")
-def spark_java() -> None:
-    """Java for Spark here and in the processes of tests, with the archive of Spark."""
+def spark_java(testrun_uid: str) -> None:
+    """Java for Spark here and in the processes of tests, with the archive of Spark.
+
+    It takes 41 s of a processor, of which each of a run's eight drivers gets 6 back.
+    """
     skip_or_fail(spark_jars.java_missing())
-    options = archive_options("spark", spark_jars.origin(), train)
+    options = archive_options("spark", spark_jars.origin(), train, testrun_uid)
     os.environ["SPARK_SUBMIT_OPTS"] = shlex.join(options)
 
 
