@@ -61,6 +61,8 @@ def unsigned_varint(value: int) -> bytes:
     """``value`` as an unsigned varint."""
     if value < 0x80:
         return _ONE_BYTE[value]
+    if value < 0x4000:  # the size of most records
+        return (value & 0x7F | 0x80 | value >> 7 << 8).to_bytes(2, "little")
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

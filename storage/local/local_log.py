@@ -179,8 +179,8 @@ class LocalLog:
                 segment, start_offset, size_max, min_one, max_metadata, may_block
             )
             if data is not None:
-                position = data.offset_metadata.position + len(data.records)
-                if position == max_metadata.position:
+                metadata, records, _, _ = data
+                if metadata.position + len(records) == max_metadata.position:
                     self._kept_for_readers = _KEPT_FOR_READER
                 return data
             segment = self.segments.higher(segment.base_offset)
@@ -347,8 +347,9 @@ def _read_segment(
     if reader.tail is not None:
         kept = reader.tail.read(start_offset, end, size_max, min_one)
         if kept is not None:
-            metadata = _new(OffsetMetadata, (start_offset, base_offset, kept.position))
-            return _new(FetchedData, (metadata, *kept[1:], None))
+            position, records, incomplete = kept
+            metadata = _new(OffsetMetadata, (start_offset, base_offset, position))
+            return _new(FetchedData, (metadata, records, incomplete, None))
     data = reader.read(start_offset, end, size_max, min_one, may_block)
     if data is None:
         return None

@@ -147,8 +147,10 @@ class LogTail:
         batch, position = self._batches[place], self._positions[place]
         assert batch is not None
         batch_size = len(batch)
-        limit = max(size_max, batch_size) if min_one else size_max
-        size = min(end_position - position, limit)
+        # Not by min and max: two calls of every fetch.
+        limit = batch_size if min_one and batch_size > size_max else size_max
+        left = end_position - position
+        size = left if left < limit else limit
         if size == batch_size:
             return _new(SegmentRead, (position, batch, False))
         if size <= 0 or position + size > self._end_position:

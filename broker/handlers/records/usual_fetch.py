@@ -45,7 +45,7 @@ from .fetch import (
     NOT_ALLOWED,
     params_of,
 )
-from .fetch_answers import NUMBERS, around_records, is_plain, partition_data
+from .fetch_answers import NUMBERS, around_records, partition_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,6 +70,7 @@ _OFFSET = Struct(">q")
 
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
+_NONE = ErrorCode.NONE
 
 
 class PartitionAsk:
@@ -103,24 +104,22 @@ class PartitionAsk:
 
     def at(self, offset: int) -> PartitionFetch:
         """What is wanted from ``offset`` on."""
-        fields = self.key, offset, self.max_bytes, self._leader_epoch, -1
-        return _new(PartitionFetch, (*fields, ErrorCode.NONE))
+        key, epoch = self.key, self._leader_epoch
+        return _new(PartitionFetch, (key, offset, self.max_bytes, epoch, -1, _NONE))
 
     def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
         """The body of the answer in buffers, or the response where more is to say."""
         (result,) = results
         name, index = self.key
-        if not is_plain(result):
+        error, high, stable, start, records, aborted, diverging, _ = result
+        if error or aborted or diverging:
             topic = FetchableTopicResponse(
                 topic=name,
                 topic_id=self.topic_id,
                 partitions=[partition_data(index, result)],
             )
             return FetchResponse(responses=[topic])
-        _, high_watermark, stable_offset, log_start_offset, records, _, _, _ = result
-        numbers = NUMBERS.pack(
-            index, 0, high_watermark, stable_offset, log_start_offset
-        )
+        numbers = NUMBERS.pack(index, 0, high, stable, start)
         length = unsigned_varint(len(records) + 1)
         head = self._before + numbers + self._between + length
         return [head, records, self._after]

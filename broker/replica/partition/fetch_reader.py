@@ -212,14 +212,10 @@ def read_partition(
             diverging = partition.view.diverging_epoch(offset, last_fetched_epoch)
         # Before the read: a reader must not be told that it has seen everything
         # up to a watermark that rose behind what it gets.
-        high_watermark, last_stable_offset, log_start_offset = partition.view.offsets()
+        high, stable, start = partition.view.offsets()
         if diverging is not None:
             return FetchResult(
-                ErrorCode.NONE,
-                high_watermark,
-                last_stable_offset,
-                log_start_offset,
-                diverging_epoch=diverging,
+                ErrorCode.NONE, high, stable, start, diverging_epoch=diverging
             )
         place, records, is_incomplete, aborted = partition.view.read(
             offset,
@@ -234,8 +230,7 @@ def read_partition(
         return _failed(error.code)
     if is_incomplete:
         records = b""
-    offsets = high_watermark, last_stable_offset, log_start_offset
-    return _new(FetchResult, (0, *offsets, records, aborted, None, place))
+    return _new(FetchResult, (0, high, stable, start, records, aborted, None, place))
 
 
 def _sound(records: Buffer, damaged_from: int | None) -> Buffer:
