@@ -32,6 +32,17 @@ def garbage() -> Iterator[list[Any]]:
             gc.enable()
 
 
+def thaw() -> None:
+    """What a test has frozen is searched again; what it left is not, nor are tests.
+
+    These are what `tests.conftest` froze: thawed, they make each search take half a
+    second in a process that has collected them all.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def large_buffers(found: Sequence[Any]) -> list[Any]:
     """Those of more than ``LARGE`` bytes that ``found`` keeps; of a view, all of it.
 

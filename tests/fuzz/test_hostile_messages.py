@@ -29,6 +29,7 @@ from tests.broker.node.test_server import create_topic, produce, running, with_c
 from tests.fakes.network import FakeTransport
 from tests.fuzz.hostile_messages import HostileMessages, fullest
 from tests.fuzz.strangers import PING
+from tests.garbage import thaw
 from tests.processor import turns
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
@@ -111,7 +112,7 @@ async def target(tmp_path: Path) -> AsyncIterator[Target]:
             yield target
         finally:
             await target.close()
-            gc.unfreeze()
+            thaw()
 
 
 async def test_hostile_messages_are_answered_or_closed(target: Target) -> None:

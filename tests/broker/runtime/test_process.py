@@ -16,9 +16,16 @@ from odradek.broker.runtime.process import (
     run_until_signal,
 )
 from odradek.broker.runtime.start_error import StartError
+from tests.garbage import thaw
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def same_garbage_as_before() -> Iterator[None]:
+    yield
+    thaw()
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +34,6 @@ def same_settings_as_before() -> Iterator[None]:
     switch_interval = sys.getswitchinterval()
     yield
     sys.setswitchinterval(switch_interval)
-    gc.unfreeze()
     gc.set_threshold(*thresholds)
 
 
