@@ -8,7 +8,7 @@
 Loads take turns on the listeners SASL_PLAINTEXT and SASL_SSL of one broker, as a user
 with one entry; what TLS adds is the difference. With ``--before`` two brokers without
 any of it take turns: this one, and one of the revision, which is checked out and
-compiled for it. Medians of ``--rounds``. Takes eight minutes with both.
+compiled for it. Medians of ``--rounds``. Takes eleven minutes with both.
 """
 
 import argparse
@@ -152,32 +152,46 @@ def _measure(
                 found[broker.name].append(_loads(broker, size, size.rounds))
         for name, rounds in found.items():
             yield name, _medians(rounds)
-        yield from _all_alone(brokers, certificate, size)
+        elsewhere = stack.enter_context(_another(root, certificate))
+        yield from _all_alone(brokers, elsewhere, certificate, size)
     if args.before:
         for figures in before_and_now(root, args.before, size.rounds, size.requests):
             yield "odradek", figures
 
 
+@contextmanager
+def _another(root: Path, certificate: Certificate) -> Iterator[Guarded]:
+    """One that is there for crowds which the measured ones shall not have."""
+    place = root / "elsewhere"
+    place.mkdir()
+    broker = odradek_guarded(place, certificate)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
+
+
 def _all_alone(
-    brokers: list[Guarded], certificate: Certificate, size: Size
+    brokers: list[Guarded], elsewhere: Guarded, certificate: Certificate, size: Size
 ) -> Iterator[tuple[str, Figures]]:
     for broker in brokers:
         with _frozen(other for other in brokers if other is not broker):
             for figures in _alone(broker, certificate, size):
                 yield broker.name, figures
+            for kind in strangers.KINDS:
+                count, seconds = size.strangers, size.seconds
+                beside = strangers.beside_strangers
+                yield broker.name, beside(broker, elsewhere, kind, count, seconds)
 
 
 def _alone(broker: Guarded, certificate: Certificate, size: Size) -> Iterator[Figures]:
     """What is measured while the other broker does nothing."""
-    if broker.name != "odradek":
+    if broker.name == "odradek":
+        yield connecting.beside_bare_servers(broker, certificate, size.logins)
+    else:
         yield _connections(broker, size)
-        yield secured.idle(broker, size.idle)
-        return
-    yield connecting.beside_bare_servers(broker, certificate, size.logins)
     yield secured.idle(broker, size.idle)
-    for kind in strangers.KINDS:
-        count, seconds = size.strangers, size.seconds
-        yield strangers.beside_strangers(broker, kind, count, seconds)
 
 
 @contextmanager

@@ -2,7 +2,8 @@
 
 The neighbour has its own listener, without TLS, and asks for versions all the time. On
 a machine with few cores the strangers' process must not take its CPU from it: it is
-nice, and so what is left is what the broker does for them.
+nice, and so what is left is what the broker does for them. How much of that is the
+machine's, with its cores shared, is told by the same crowd at another broker.
 """
 
 import select
@@ -52,15 +53,29 @@ def times_row(kind: Kind) -> str:
     return f"the same, times its p99 alone: {kind.name}"
 
 
+def elsewhere_row(kind: Kind) -> str:
+    return f"the same, the crowd at another broker: {kind.name}"
+
+
 def beside_strangers(
-    broker: Guarded, kind: Kind, count: int, seconds: float
+    broker: Guarded, elsewhere: Guarded, kind: Kind, count: int, seconds: float
 ) -> Figures:
-    """The p99 of a neighbour beside a crowd, and how many times that alone it is."""
-    before = _p99_ms(broker.port, seconds)
-    with _crowd(kind, broker.at(SASL_SSL).port, count):
-        beside = _p99_ms(broker.port, seconds)
-    alone = statistics.mean((before, _p99_ms(broker.port, seconds)))
-    return {p99_row(kind): beside, times_row(kind): beside / alone}
+    """The p99 of a neighbour beside a crowd, and how many times that alone it is.
+
+    The latter also with the crowd at ``elsewhere``, while the neighbour stays.
+    """
+    alone = [_p99_ms(broker.port, seconds)]
+    beside = []
+    for target in (broker, elsewhere):
+        with _crowd(kind, target.at(SASL_SSL).port, count):
+            beside.append(_p99_ms(broker.port, seconds))
+        alone.append(_p99_ms(broker.port, seconds))
+    usual = statistics.mean(alone)
+    return {
+        p99_row(kind): beside[0],
+        times_row(kind): beside[0] / usual,
+        elsewhere_row(kind): beside[1] / usual,
+    }
 
 
 @contextmanager
