@@ -41,7 +41,9 @@ _new = tuple.__new__
 # The same again and again is not worth a megabyte each second.
 _BACKOFF_MS_MAX: Final = 10_000
 
-# What a leader says that does not know yet what we know, or the other way round.
+# What a leader says that does not know yet what we know, or the other way round: mostly
+# a matter of milliseconds.
+_SOON_MS: Final = 20
 _PASSING = frozenset(
     {
         ErrorCode.FENCED_LEADER_EPOCH,
@@ -242,20 +244,29 @@ class FollowedPartition:
             self._say(logging.INFO, f"ended at {before}, and goes on at {after}")
 
     def _refused(self, code: int) -> None:
-        level = logging.INFO if code in _PASSING else logging.WARNING
-        self.note(f"the leader answers: {error_of(code)}", level)
+        trouble = f"the leader answers: {error_of(code)}"
+        if code in _PASSING:
+            self._note_passing(trouble)
+        else:
+            self.note(trouble)
 
-    def note(
-        self, trouble: str, level: int = logging.WARNING, *, is_dear: bool = False
-    ) -> None:
+    def _note_passing(self, trouble: str) -> None:
+        again_ms = 2 * self._backoff_ms if trouble == self.trouble else _SOON_MS
+        self._note(trouble, logging.INFO, min(again_ms, self._settings.backoff_ms))
+
+    def note(self, trouble: str, *, is_dear: bool = False) -> None:
         """It is tried again in a while, ever later if that is dear; said when new."""
+        backoff_ms = self._settings.backoff_ms
+        if is_dear and trouble == self.trouble:
+            backoff_ms = min(2 * self._backoff_ms, _BACKOFF_MS_MAX)
+        self._note(trouble, logging.WARNING, backoff_ms)
+
+    def _note(self, trouble: str, level: int, backoff_ms: int) -> None:
         if trouble != self.trouble:
             self.trouble = trouble
-            self._backoff_ms = self._settings.backoff_ms
             self._say(level, trouble)
-        elif is_dear:
-            self._backoff_ms = min(2 * self._backoff_ms, _BACKOFF_MS_MAX)
-        self._retry_at_ms = self._clock.monotonic_ms() + self._backoff_ms
+        self._backoff_ms = backoff_ms
+        self._retry_at_ms = self._clock.monotonic_ms() + backoff_ms
 
     def _say(self, level: int, text: str) -> None:
         place = self.partition.topic_partition

@@ -247,6 +247,23 @@ async def test_a_refusal_is_asked_again_after_the_same_time(tmp_path: Path) -> N
             assert rig.followed.is_due
 
 
+async def test_a_leader_that_has_not_heard_yet_is_asked_again_soon(
+    tmp_path: Path,
+) -> None:
+    """A new topic must not wait for a second because we heard of it first."""
+    async with replicas(tmp_path) as broker:
+        rig = await rig_of(broker)
+        rig.leader.code = ErrorCode.UNKNOWN_TOPIC_ID
+        waits_ms = []
+        for _ in range(8):
+            await rig.step()
+            began_ms = broker.clock.monotonic_ms()
+            while not rig.followed.is_due:
+                broker.clock.advance(10)
+            waits_ms.append(broker.clock.monotonic_ms() - began_ms)
+        assert waits_ms == [20, 40, 80, 160, 320, 640, 1_000, 1_000]
+
+
 async def test_records_that_cannot_be_taken_are_asked_for_ever_later(
     tmp_path: Path,
 ) -> None:
