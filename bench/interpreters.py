@@ -24,6 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "parts"))
 
+from checkouts import target_of  # noqa: E402
 from starts import started  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
 from targets import ROOT, Broker, Target  # noqa: E402
@@ -66,7 +67,7 @@ def main() -> None:
             for name, command in _in_turn(args.pythons, number):
                 _note(results, name, hot_paths(command, args.seconds / 40))
                 for _ in range(STARTS):
-                    _note(results, name, _start(target(name, command), Path(root)))
+                    _note(results, name, _start(_target(name, command), Path(root)))
                 print(f"round {number + 1}: {name}", file=sys.stderr, flush=True)
         _measure_running(results, args, Path(root))
     others = statistics.median(disturbances or [0])
@@ -108,11 +109,8 @@ def _run(command: list[str], *words: str) -> str:
     return done.stdout.decode().strip()
 
 
-def target(name: str, command: list[str]) -> Target:
-    """A broker of this checkout on that Python."""
-    serve = ["env", f"PYTHONPATH={ROOT}", *command, "-m", "odradek", "serve"]
-    options = "--port {port} --data-dir {data_dir} --durability none"
-    return Target(name, f"{shlex.join(serve)} {options}")
+def _target(name: str, python: list[str]) -> Target:
+    return target_of(name, ROOT, "none", python)
 
 
 def hot_paths(command: list[str], seconds: float) -> Figures:
@@ -139,7 +137,7 @@ def _measure_running(results: Results, args: argparse.Namespace, root: Path) -> 
     with ExitStack() as stack:
         brokers = {}
         for name, command in args.pythons.items():
-            broker = brokers[name] = Broker(target(name, command), root)
+            broker = brokers[name] = Broker(_target(name, command), root)
             stack.callback(broker.remove)
             broker.start()
             list(_loads(broker, args.seconds / 4))  # it gets warm

@@ -6,17 +6,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from targets import ROOT, Target
 
 
-def target_of(name: str, tree: Path, durability: str) -> Target:
+def target_of(
+    name: str,
+    tree: Path,
+    durability: str,
+    python: Sequence[str] = (sys.executable,),
+) -> Target:
     """A broker of that tree. Before there was the name ``odradek`` it was `broker`."""
     module = "odradek" if (tree / "odradek").is_dir() else "broker"
-    words = ["env", f"PYTHONPATH={tree}", sys.executable, "-m", module, "serve"]
+    words = ["env", f"PYTHONPATH={tree}", *python, "-m", module, "serve"]
     options = f"--port {{port}} --data-dir {{data_dir}} --durability {durability}"
     return Target(name, f"{shlex.join(words)} {options}")
 

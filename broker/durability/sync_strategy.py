@@ -113,10 +113,10 @@ class SyncStrategy:
             StorageFailure: what is on the disk is unknown. Never to be retried.
         """
         sync_count = sum(map(_sync_count, tickets))
-        at_once = sum(len(ticket.files) for ticket in tickets if ticket.is_plain)
         staged = [ticket for ticket in tickets if not ticket.is_plain]
         if len(staged) < _STAGED_MIN:
             staged = []  # their files are no reason either
+            at_once = sum(len(ticket.files) for ticket in tickets if ticket.is_plain)
         else:
             at_once = sync_count // 2  # it takes two calls
         if self.file_system is not None and self.prefers_one_call(at_once):

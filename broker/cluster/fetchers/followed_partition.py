@@ -245,13 +245,10 @@ class FollowedPartition:
 
     def _refused(self, code: int) -> None:
         trouble = f"the leader answers: {error_of(code)}"
-        if code in _PASSING:
-            self._note_passing(trouble)
-        else:
+        if code not in _PASSING:
             self.note(trouble)
-
-    def _note_passing(self, trouble: str) -> None:
-        again_ms = 2 * self._backoff_ms if trouble == self.trouble else _SOON_MS
+            return
+        again_ms = _SOON_MS if self.trouble is None else 2 * self._backoff_ms
         self._note(trouble, logging.INFO, min(again_ms, self._settings.backoff_ms))
 
     def note(self, trouble: str, *, is_dear: bool = False) -> None:
